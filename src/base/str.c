@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small questions about strings, and the numbers people write in options. */
+#include "base/str.h"
+
+bool rein_path_within(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n == 1 && dir[0] == '/')
+		return path[0] == '/';
+	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
+const char *rein_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool number(const char **s, uint64_t *ret)
+{
+	uint64_t v = 0;
+	const char *p = *s;
+
+	if (*p < '0' || *p > '9')
+		return false;
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return false;
+	*s = p;
+	*ret = v;
+	return true;
+}
+
+bool rein_parse_u64(const char *s, uint64_t max, uint64_t *ret)
+{
+	uint64_t v;
+
+	if (!number(&s, &v) || *s || v > max)
+		return false;
+	*ret = v;
+	return true;
+}
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static bool with_unit(const char *s, const struct unit *units, uint64_t *ret)
+{
+	uint64_t v;
+
+	if (!number(&s, &v))
+		return false;
+	for (; units->name; units++)
+		if (rein_streq(s, units->name))
+			return !__builtin_mul_overflow(v, units->factor, ret);
+	return false;
+}
+
+bool rein_parse_duration(const char *s, uint64_t *ret_ns)
+{
+	static const struct unit units[] = {
+		{"", 1000000000ull},	   {"s", 1000000000ull},     {"ms", 1000000ull},
+		{"m", 60000000000ull},	   {"min", 60000000000ull},  {"h", 3600000000000ull},
+		{"d", 86400000000000ull}, {"w", 604800000000000ull}, {NULL, 0},
+	};
+
+	return with_unit(s, units, ret_ns);
+}
+
+bool rein_parse_size(const char *s, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {
+		{"", 1},	      {"B", 1},	       {"K", 1ull << 10},   {"KiB", 1ull << 10},
+		{"M", 1ull << 20},    {"MiB", 1ull << 20}, {"G", 1ull << 30}, {"GiB", 1ull << 30},
+		{"T", 1ull << 40},    {"TiB", 1ull << 40}, {NULL, 0},
+	};
+
+	return with_unit(s, units, ret_bytes);
+}

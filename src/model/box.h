@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a box is asked to do, and what came of it. The view (which paths, how) and the transaction
+ * (which roots) fill the specification; the sandbox carries it out and decides nothing.
+ */
+#ifndef REIN_MODEL_BOX_H
+#define REIN_MODEL_BOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/root.h"
+
+enum rein_access {
+	REIN_PATH_HIDE = 0, /* zeroed memory hides */
+	REIN_PATH_RO,	    /* read-only, also inside a copy-on-write root */
+	REIN_PATH_SCRATCH,  /* source is mounted writable here; never committed */
+};
+
+/* A path outside the roots' masks that is not simply read-only. It exists when the plan is made. */
+struct rein_path_rule {
+	char *path;
+	char *source; /* SCRATCH: the directory that stands in; else NULL */
+	enum rein_access access;
+	bool is_dir;
+};
+
+enum rein_net {
+	REIN_NET_NONE = 0, /* own namespace with nothing but lo */
+	REIN_NET_HOST,	   /* the host's network, shared */
+};
+
+struct rein_box_spec {
+	char **argv; /* argv[0] is looked up in the box's PATH when it has no slash */
+	char **envp;
+	const char *cwd;
+	const char *hostname;
+
+	const struct rein_root *roots; /* outermost first; a root may lie inside another */
+	size_t nroots;
+	const struct rein_path_rule *paths;
+	size_t npaths;
+	bool whole_system; /* one of the roots is "/" */
+
+	enum rein_net net;
+	bool nested;	/* allow new user namespaces inside */
+	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
+	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
+};
+
+enum rein_box_end {
+	REIN_BOX_LOST = 0,     /* no report: the box died without saying why */
+	REIN_BOX_EXITED,       /* status is the command's exit status */
+	REIN_BOX_SIGNALED,     /* status is 128 + the signal */
+	REIN_BOX_TIMEOUT,      /* --timeout; everything inside is dead */
+	REIN_BOX_IDLE_TIMEOUT, /* --idle-timeout */
+	REIN_BOX_CANCELLED,    /* Rein was told to stop (SIGTERM, SIGHUP) and killed it */
+};
+
+struct rein_box_result {
+	enum rein_box_end end;
+	int status;	       /* as a shell reports it: 0..255, 128+n */
+	uint64_t wall_ns;
+	uint64_t cpu_ns;       /* user + system, the command and all it waited for */
+	uint64_t max_rss_kib;
+	unsigned dir_renames;  /* directory renames carried out by the supervisor */
+};
+
+#endif
