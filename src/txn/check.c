@@ -16,7 +16,7 @@
 
 struct check {
 	const struct rein_state *s;
-	const struct rein_txn *t;
+	const struct rein_tx *t;
 	struct rein_changes *c;
 	struct rein_op_dirs d;
 	bool forward;
@@ -125,7 +125,7 @@ static bool covered(const struct check *k, const struct rein_change *x, const st
 	return k->forward ? x->kind == REIN_CHANGE_CREATED : x->kind == REIN_CHANGE_DELETED;
 }
 
-int rein_txn_check(const struct rein_state *s, const struct rein_txn *t, struct rein_changes *c,
+int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
 	struct check k = {.s = s, .t = t, .c = c, .forward = forward};

@@ -24,7 +24,7 @@
 
 #define JOURNAL_MAX (1u << 30)
 
-int rein_op_dirs_open(const struct rein_txn *t, struct rein_op_dirs *ret, struct rein_err *err)
+int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err)
 {
 	struct rein_op_dirs d = {rein_calloc(t->nroots, sizeof(int)),
 				 rein_calloc(t->nroots, sizeof(int)), 0};
@@ -114,14 +114,14 @@ static int carry_out(const struct rein_ops *ops, const struct rein_op_dirs *d, b
 }
 
 /* The journal has done its duty: it becomes the list that an undo will follow backward. */
-static int close_journal(const struct rein_state *s, const struct rein_txn *t, struct rein_err *err)
+static int close_journal(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
 {
 	if (renameat(s->journal_fd, t->id, t->dirfd, "ops") < 0)
 		return rein_err_errno(err, "close the journal of %s", t->id);
 	return 0;
 }
 
-static int go_back(const struct rein_state *s, const struct rein_txn *t, const struct rein_ops *ops,
+static int go_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
 		   const struct rein_op_dirs *d, bool forward, struct rein_err *err)
 {
 	struct rein_err why = *err, second = {0};
@@ -167,19 +167,19 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 	}
 }
 
-static int finish(const struct rein_state *s, struct rein_txn *t, const struct rein_op_dirs *d,
+static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_op_dirs *d,
 		  struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	refresh(s, d, c, forward);
-	t->state = forward ? REIN_TXN_COMMITTED : REIN_TXN_UNDONE;
+	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
-	if (rein_txn_save_changes(t, c, err) < 0 || rein_txn_save(s, t, false, err) < 0 ||
+	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0 ||
 	    close_journal(s, t, err) < 0)
 		return -err->code;
 	return 0;
 }
 
-static int run(const struct rein_state *s, struct rein_txn *t, struct rein_changes *c,
+static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
@@ -190,42 +190,42 @@ static int run(const struct rein_state *s, struct rein_txn *t, struct rein_chang
 	return finish(s, t, d, c, forward, err);
 }
 
-static int conflict(const struct rein_txn *t, int n, struct rein_err *err)
+static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
 {
 	return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 			    n == 1 ? "" : "s");
 }
 
 /* Under the lock nobody else of ours changes the tree: look once more, then act. */
-static int check_again(const struct rein_state *s, const struct rein_txn *t, struct rein_changes *c,
+static int check_again(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
 		       bool forward, struct rein_err *err)
 {
-	int n = rein_txn_check(s, t, c, forward, err);
+	int n = rein_tx_check(s, t, c, forward, err);
 
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
-int rein_txn_commit(const struct rein_state *s, struct rein_txn *t, struct rein_changes *c,
+int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		    struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
 	auto_close int lock = -1;
 
-	if (t->state != REIN_TXN_HELD && t->state != REIN_TXN_RUNNING)
+	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
-				    rein_txn_state_name(t->state));
+				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || check_again(s, t, c, true, err) < 0 ||
 	    rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);
-	if (rein_txn_save_changes(t, c, err) < 0 || rein_txn_save(s, t, false, err) < 0)
+	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
 
-static int reverse(const struct rein_state *s, struct rein_txn *t, struct rein_changes *c,
+static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
@@ -242,21 +242,21 @@ static int reverse(const struct rein_state *s, struct rein_txn *t, struct rein_c
 	return run(s, t, c, &ops, &d, forward, err);
 }
 
-int rein_txn_undo(const struct rein_state *s, struct rein_txn *t, struct rein_changes *c,
+int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err)
 {
-	if (t->state != REIN_TXN_COMMITTED)
+	if (t->state != REIN_TX_COMMITTED)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a committed one can be undone",
-				    t->id, rein_txn_state_name(t->state));
+				    t->id, rein_tx_state_name(t->state));
 	return reverse(s, t, c, false, err);
 }
 
-int rein_txn_redo(const struct rein_state *s, struct rein_txn *t, struct rein_changes *c,
+int rein_tx_redo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err)
 {
-	if (t->state != REIN_TXN_UNDONE)
+	if (t->state != REIN_TX_UNDONE)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only an undone one can be redone",
-				    t->id, rein_txn_state_name(t->state));
+				    t->id, rein_tx_state_name(t->state));
 	return reverse(s, t, c, true, err);
 }
 
@@ -266,7 +266,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
 	auto_(rein_changes_done) struct rein_changes c = {0};
-	auto_(rein_txn_done) struct rein_txn t = {.dirfd = -1};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
 	bool forward;
 
@@ -275,7 +275,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	/* not whole: it never became durable, so no step was taken ([T1]) */
 	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
 		return unlinkat(s->journal_fd, id, 0) < 0 ? rein_err_errno(err, "remove '%s'", id) : 0;
-	if (rein_txn_load(s, id, &t, err) < 0 || rein_txn_changes(&t, &c, err) < 0 ||
+	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (carry_out(&ops, &d, forward, err) < 0) {
@@ -288,7 +288,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	return finish(s, &t, &d, &c, forward, err);
 }
 
-int rein_txn_recover(const struct rein_state *s, struct rein_err *err)
+int rein_tx_recover(const struct rein_state *s, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int lock = -1;

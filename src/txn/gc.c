@@ -23,7 +23,7 @@ static int size_visit(const struct rein_visit *v, void *arg, struct rein_err *er
 	return 0;
 }
 
-static uint64_t size_of(const struct rein_txn *t)
+static uint64_t size_of(const struct rein_tx *t)
 {
 	struct rein_err ignored = {0};
 	uint64_t bytes = 0;
@@ -33,7 +33,7 @@ static uint64_t size_of(const struct rein_txn *t)
 	return bytes;
 }
 
-static int remove_roots(const struct rein_txn *t, struct rein_err *err)
+static int remove_roots(const struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++) {
 		const struct rein_root *r = &t->roots[i];
@@ -74,10 +74,10 @@ static int empty_trash(const struct rein_state *s, struct rein_err *err)
 		return -err->code;
 	in_trash.txn_fd = trash;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_(rein_txn_done) struct rein_txn t = {.dirfd = -1};
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 		struct rein_err skip = {0};
 
-		if (rein_txn_load(&in_trash, names.v[i], &t, &skip) == 0 && remove_roots(&t, err) < 0)
+		if (rein_tx_load(&in_trash, names.v[i], &t, &skip) == 0 && remove_roots(&t, err) < 0)
 			return -err->code;
 		if (rein_tree_remove(trash, names.v[i], err) < 0)
 			return -err->code;
@@ -97,20 +97,20 @@ static int to_trash(const struct rein_state *s, const char *id, struct rein_err 
 	return 0;
 }
 
-int rein_txn_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct rein_gc_result *ret,
+int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct rein_gc_result *ret,
 		struct rein_err *err)
 {
-	auto_(rein_txn_list_done) struct rein_txn_list l = {0};
+	auto_(rein_tx_list_done) struct rein_tx_list l = {0};
 	auto_close int lock = -1;
 	struct rein_gc_result r = {0};
 	uint64_t kept_bytes = 0;
 
 	if (rein_journal_lock(s, &lock, err) < 0 || (!o->dry_run && empty_trash(s, err) < 0) ||
-	    rein_txn_list(s, &l, err) < 0)
+	    rein_tx_list(s, &l, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < l.n; i++) {
-		const struct rein_txn *t = &l.v[i];
-		bool open = t->state == REIN_TXN_RUNNING || t->state == REIN_TXN_HELD;
+		const struct rein_tx *t = &l.v[i];
+		bool open = t->state == REIN_TX_RUNNING || t->state == REIN_TX_HELD;
 		uint64_t bytes = size_of(t);
 		uint64_t age = o->now_ns > t->created_ns ? o->now_ns - t->created_ns : 0;
 		bool old = (o->keep_count && r.kept >= o->keep_count) ||

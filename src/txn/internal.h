@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of txn share among themselves. */
-#ifndef REIN_TXN_INTERNAL_H
-#define REIN_TXN_INTERNAL_H
+#ifndef REIN_TX_INTERNAL_H
+#define REIN_TX_INTERNAL_H
 
 #include "txn/op.h"
 #include "txn/txn.h"
@@ -11,10 +11,10 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	       struct rein_err *err);
 
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
-int rein_prepare(const struct rein_txn *t, const struct rein_changes *c, struct rein_ops *ret,
+int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
 
-int rein_op_dirs_open(const struct rein_txn *t, struct rein_op_dirs *ret, struct rein_err *err);
+int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err);
 void rein_op_dirs_done(struct rein_op_dirs *d);
 
 /* Exclusive right to change real trees ([T4]); the fd is the lock. */

@@ -17,19 +17,19 @@
 #define META_MAX (4u << 20) /* a command line can be 2 MiB */
 
 static const char *const state_names[] = {
-	[REIN_TXN_RUNNING] = "running",	  [REIN_TXN_HELD] = "held",
-	[REIN_TXN_COMMITTED] = "committed", [REIN_TXN_UNDONE] = "undone",
-	[REIN_TXN_DISCARDED] = "discarded",
+	[REIN_TX_RUNNING] = "running",	  [REIN_TX_HELD] = "held",
+	[REIN_TX_COMMITTED] = "committed", [REIN_TX_UNDONE] = "undone",
+	[REIN_TX_DISCARDED] = "discarded",
 };
 
-const char *rein_txn_state_name(int state)
+const char *rein_tx_state_name(int state)
 {
-	if (state < REIN_TXN_RUNNING || state > REIN_TXN_DISCARDED)
+	if (state < REIN_TX_RUNNING || state > REIN_TX_DISCARDED)
 		return "unknown";
 	return state_names[state];
 }
 
-void rein_txn_done(struct rein_txn *t)
+void rein_tx_done(struct rein_tx *t)
 {
 	for (size_t i = 0; i < t->argc; i++)
 		rein_free(t->argv[i]);
@@ -48,7 +48,7 @@ void rein_txn_done(struct rein_txn *t)
 	rein_free(t->reason);
 	if (t->dirfd > 0)
 		close(t->dirfd);
-	*t = (struct rein_txn){.dirfd = -1};
+	*t = (struct rein_tx){.dirfd = -1};
 }
 
 static void put(struct rein_buf *b, const char *key, const char *value)
@@ -73,7 +73,7 @@ static void put_num(struct rein_buf *b, const char *key, uint64_t v)
 	rein_buf_printf(b, "%s\t%llu\n", key, (unsigned long long)v);
 }
 
-int rein_txn_save(const struct rein_state *s, const struct rein_txn *t, bool sync,
+int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
 		  struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(META_MAX);
@@ -81,7 +81,7 @@ int rein_txn_save(const struct rein_state *s, const struct rein_txn *t, bool syn
 	(void)s;
 	put(&b, "rein-txn", "1");
 	put(&b, "id", t->id);
-	put(&b, "state", rein_txn_state_name(t->state));
+	put(&b, "state", rein_tx_state_name(t->state));
 	put_num(&b, "created", t->created_ns);
 	put_num(&b, "ended", t->ended_ns);
 	put_num(&b, "decided", t->decided_ns);
@@ -113,7 +113,7 @@ int rein_txn_save(const struct rein_state *s, const struct rein_txn *t, bool syn
 	return rein_file_replace(t->dirfd, "meta", (struct rein_str){b.p, b.n}, sync, err);
 }
 
-static int add_arg(struct rein_txn *t, char *value)
+static int add_arg(struct rein_tx *t, char *value)
 {
 	char **v = rein_realloc(t->argv, t->argc + 1, sizeof(*v));
 
@@ -124,7 +124,7 @@ static int add_arg(struct rein_txn *t, char *value)
 	return 0;
 }
 
-static int add_root(struct rein_txn *t, char *real)
+static int add_root(struct rein_tx *t, char *real)
 {
 	struct rein_root *r = rein_realloc(t->roots, t->nroots + 1, sizeof(*r));
 	int64_t *b;
@@ -158,7 +158,7 @@ static char *unescape(char *v)
 }
 
 /* 1: the key was taken over with its string; 0: look elsewhere; -1: malformed. */
-static int take_string(struct rein_txn *t, const char *key, char *copy)
+static int take_string(struct rein_tx *t, const char *key, char *copy)
 {
 	struct rein_root *r = t->nroots ? &t->roots[t->nroots - 1] : NULL;
 	char **to = NULL;
@@ -187,7 +187,7 @@ static int take_string(struct rein_txn *t, const char *key, char *copy)
 	return 1;
 }
 
-static int take_number(struct rein_txn *t, const char *key, uint64_t v)
+static int take_number(struct rein_tx *t, const char *key, uint64_t v)
 {
 	const struct {
 		const char *key;
@@ -217,7 +217,7 @@ static int take_number(struct rein_txn *t, const char *key, uint64_t v)
 	return 0; /* unknown keys come from newer versions */
 }
 
-static int take_line(struct rein_txn *t, const char *key, const char *value)
+static int take_line(struct rein_tx *t, const char *key, const char *value)
 {
 	char *copy = unescape((char *)value);
 	uint64_t v;
@@ -231,7 +231,7 @@ static int take_line(struct rein_txn *t, const char *key, const char *value)
 		return 0;
 	}
 	if (rein_streq(key, "state")) {
-		for (int i = REIN_TXN_RUNNING; i <= REIN_TXN_DISCARDED; i++)
+		for (int i = REIN_TX_RUNNING; i <= REIN_TX_DISCARDED; i++)
 			if (rein_streq(copy, state_names[i]))
 				t->state = i;
 		return t->state ? 0 : -1;
@@ -247,7 +247,7 @@ static int take_line(struct rein_txn *t, const char *key, const char *value)
 	return rein_parse_u64(copy, UINT64_MAX, &v) ? take_number(t, key, v) : 0;
 }
 
-static int parse(struct rein_txn *t, char *text)
+static int parse(struct rein_tx *t, char *text)
 {
 	while (*text) {
 		char *end = strchr(text, '\n');
@@ -270,11 +270,11 @@ static int parse(struct rein_txn *t, char *text)
 	return t->state && t->id[0] ? 0 : -1;
 }
 
-int rein_txn_load(const struct rein_state *s, const char *id, struct rein_txn *ret,
+int rein_tx_load(const struct rein_state *s, const char *id, struct rein_tx *ret,
 		  struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(META_MAX);
-	struct rein_txn t = {.dirfd = -1};
+	struct rein_tx t = {.dirfd = -1};
 
 	if (strchr(id, '/') || id[0] == '.' || !*id)
 		return rein_err_set(err, REIN_E_NOTFOUND, "no transaction '%s'", id);
@@ -282,11 +282,11 @@ int rein_txn_load(const struct rein_state *s, const char *id, struct rein_txn *r
 	if (t.dirfd < 0)
 		return rein_err_set(err, REIN_E_NOTFOUND, "no transaction '%s' (see: rein log)", id);
 	if (rein_file_read(t.dirfd, "meta", &b, err) < 0) {
-		rein_txn_done(&t);
+		rein_tx_done(&t);
 		return -err->code;
 	}
 	if (!b.p || strlen(b.p) != b.n || parse(&t, b.p) < 0) {
-		rein_txn_done(&t);
+		rein_tx_done(&t);
 		return rein_err_set(err, REIN_E_INVALID, "the description of transaction '%s' is damaged",
 				    id);
 	}
@@ -294,49 +294,49 @@ int rein_txn_load(const struct rein_state *s, const char *id, struct rein_txn *r
 	return 0;
 }
 
-bool rein_txn_alive(const struct rein_state *s, const char *id)
+bool rein_tx_alive(const struct rein_state *s, const char *id)
 {
 	auto_close int fd = openat(s->txn_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
-void rein_txn_list_done(struct rein_txn_list *l)
+void rein_tx_list_done(struct rein_tx_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		rein_txn_done(&l->v[i]);
+		rein_tx_done(&l->v[i]);
 	rein_free(l->v);
-	*l = (struct rein_txn_list){0};
+	*l = (struct rein_tx_list){0};
 }
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct rein_txn *x = a, *y = b;
+	const struct rein_tx *x = a, *y = b;
 
 	if (x->created_ns != y->created_ns)
 		return x->created_ns > y->created_ns ? -1 : 1;
 	return strcmp(x->id, y->id);
 }
 
-int rein_txn_list(const struct rein_state *s, struct rein_txn_list *ret, struct rein_err *err)
+int rein_tx_list(const struct rein_state *s, struct rein_tx_list *ret, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
-	struct rein_txn_list l = {0};
+	struct rein_tx_list l = {0};
 
 	if (rein_names_read(s->txn_fd, "", &names, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < names.n; i++) {
-		struct rein_txn t;
+		struct rein_tx t;
 		struct rein_err skip = {0};
 
 		/* one that is being made or removed has no description */
-		if (rein_txn_load(s, names.v[i], &t, &skip) < 0)
+		if (rein_tx_load(s, names.v[i], &t, &skip) < 0)
 			continue;
 		rein_closep_(&t.dirfd);
 		t.dirfd = -1;
 		if (rein_grow(l.v, l.n, l.cap) < 0) {
-			rein_txn_done(&t);
-			rein_txn_list_done(&l);
+			rein_tx_done(&t);
+			rein_tx_list_done(&l);
 			return rein_err_nomem(err);
 		}
 		l.v[l.n++] = t;
@@ -347,7 +347,7 @@ int rein_txn_list(const struct rein_state *s, struct rein_txn_list *ret, struct 
 	return 0;
 }
 
-int rein_txn_changes(const struct rein_txn *t, struct rein_changes *ret, struct rein_err *err)
+int rein_tx_changes(const struct rein_tx *t, struct rein_changes *ret, struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 
@@ -363,7 +363,7 @@ int rein_txn_changes(const struct rein_txn *t, struct rein_changes *ret, struct 
 	return 0;
 }
 
-int rein_txn_save_changes(const struct rein_txn *t, const struct rein_changes *c,
+int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c,
 			  struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);

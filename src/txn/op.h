@@ -11,8 +11,8 @@
  *      when the slot is full.
  * [O2] No two moves concern paths one of which contains the other.
  */
-#ifndef REIN_TXN_OP_H
-#define REIN_TXN_OP_H
+#ifndef REIN_TX_OP_H
+#define REIN_TX_OP_H
 
 #include "base/buf.h"
 #include "base/fp.h"

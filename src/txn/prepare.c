@@ -15,7 +15,7 @@
 #include "txn/internal.h"
 
 struct prep {
-	const struct rein_txn *t;
+	const struct rein_tx *t;
 	const struct rein_changes *c;
 	const struct rein_op_dirs *d;
 	struct rein_ops *ops;
@@ -358,7 +358,7 @@ static int deepest_first(const void *a, const void *b)
 	return dx ? -by_dir(x, y) : by_dir(x, y);
 }
 
-int rein_prepare(const struct rein_txn *t, const struct rein_changes *c, struct rein_ops *ret,
+int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err)
 {
 	struct rein_op_dirs d = {0};

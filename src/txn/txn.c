@@ -20,7 +20,7 @@
 static void make_id(char *ret, size_t n)
 {
 	static const char set[] = "0123456789abcdefghjkmnpqrstvwxyz";
-	unsigned char rnd[REIN_TXN_ID_MAX];
+	unsigned char rnd[REIN_TX_ID_MAX];
 
 	if (getrandom(rnd, n, 0) != (ssize_t)n) {
 		uint64_t now = rein_now_ns();
@@ -34,7 +34,7 @@ static void make_id(char *ret, size_t n)
 		ret[n - 1] = 'x'; /* never a bare number */
 }
 
-static int make_dir(const struct rein_state *s, struct rein_txn *t, struct rein_err *err)
+static int make_dir(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
 	for (int tries = 0; tries < 64; tries++) {
 		make_id(t->id, tries < 16 ? 4 : 6);
@@ -78,10 +78,10 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 
-int rein_txn_begin(const struct rein_state *s, const char *const *reals, size_t n,
-		   struct rein_txn *ret, struct rein_err *err)
+int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n,
+		   struct rein_tx *ret, struct rein_err *err)
 {
-	struct rein_txn t = {.dirfd = -1, .state = REIN_TXN_RUNNING, .created_ns = rein_now_ns()};
+	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
 	struct rein_err ignored = {0};
 
 	if (make_dir(s, &t, err) < 0)
@@ -109,8 +109,8 @@ int rein_txn_begin(const struct rein_state *s, const char *const *reals, size_t 
 	*ret = t;
 	return 0;
 fail:
-	rein_txn_drop(s, &t, &ignored);
-	rein_txn_done(&t);
+	rein_tx_drop(s, &t, &ignored);
+	rein_tx_done(&t);
 	return -err->code;
 }
 
@@ -146,7 +146,7 @@ static int remove_store(const struct rein_root *r, struct rein_err *err)
  * Empty work, upper, store, transaction: four rmdirs when nothing happened. The overlay leaves a
  * mode-0 directory inside work.
  */
-int rein_txn_drop(const struct rein_state *s, struct rein_txn *t, struct rein_err *err)
+int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
 		if (remove_store(&t->roots[i], err) < 0)
@@ -154,7 +154,7 @@ int rein_txn_drop(const struct rein_state *s, struct rein_txn *t, struct rein_er
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
 
-static int remove_work(const struct rein_txn *t, struct rein_err *err)
+static int remove_work(const struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
@@ -168,7 +168,7 @@ static int remove_work(const struct rein_txn *t, struct rein_err *err)
  * Keep the text a later merge would start from: the real file may be replaced or rewritten while
  * the transaction waits.
  */
-static int keep_bases(const struct rein_txn *t, const struct rein_changes *c, struct rein_err *err)
+static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
 {
 	if (mkdirat(t->dirfd, "base", 0700) < 0 && errno != EEXIST)
 		return rein_err_errno(err, "create 'base'");
@@ -194,27 +194,27 @@ static int keep_bases(const struct rein_txn *t, const struct rein_changes *c, st
 	return 0;
 }
 
-int rein_txn_hold(const struct rein_state *s, struct rein_txn *t, const struct rein_changes *c,
+int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, const struct rein_changes *c,
 		  struct rein_err *err)
 {
 	rein_changes_sum(c, &t->sum);
 	if (remove_work(t, err) < 0 || keep_bases(t, c, err) < 0 ||
-	    rein_txn_save_changes(t, c, err) < 0)
+	    rein_tx_save_changes(t, c, err) < 0)
 		return -err->code;
-	t->state = REIN_TXN_HELD;
-	return rein_txn_save(s, t, false, err);
+	t->state = REIN_TX_HELD;
+	return rein_tx_save(s, t, false, err);
 }
 
-int rein_txn_discard(const struct rein_state *s, struct rein_txn *t, struct rein_err *err)
+int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
-	if (t->state != REIN_TXN_HELD && t->state != REIN_TXN_RUNNING)
+	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a held one can be discarded%s",
-				    t->id, rein_txn_state_name(t->state),
-				    t->state == REIN_TXN_COMMITTED ? " (to take it back: rein undo)" : "");
+				    t->id, rein_tx_state_name(t->state),
+				    t->state == REIN_TX_COMMITTED ? " (to take it back: rein undo)" : "");
 	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
-	t->state = REIN_TXN_DISCARDED;
+	t->state = REIN_TX_DISCARDED;
 	t->decided_ns = rein_now_ns();
-	if (rein_txn_save(s, t, false, err) < 0)
+	if (rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
 	for (size_t i = 0; i < t->nroots; i++)
@@ -224,7 +224,7 @@ int rein_txn_discard(const struct rein_state *s, struct rein_txn *t, struct rein
 }
 
 /* Link or copy one change's content into the new transaction's upper. */
-static int split_one(const struct rein_txn *t, const struct rein_txn *to,
+static int split_one(const struct rein_tx *t, const struct rein_tx *to,
 		     const struct rein_change *x, struct rein_err *err)
 {
 	auto_close int from = open(t->roots[x->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -248,11 +248,11 @@ static int split_one(const struct rein_txn *t, const struct rein_txn *to,
 	return rein_tree_copy(from, x->path, dest, x->path, err);
 }
 
-int rein_txn_split(const struct rein_state *s, const struct rein_txn *t,
+int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
 	auto_(rein_changes_done) struct rein_changes rest = {0};
-	auto_(rein_txn_done) struct rein_txn to = {.dirfd = -1};
+	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
 	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
 
 	ret_id[0] = '\0';
@@ -282,7 +282,7 @@ int rein_txn_split(const struct rein_state *s, const struct rein_txn *t,
 	}
 	if (!rest.n)
 		return 0;
-	if (rein_txn_begin(s, reals, t->nroots, &to, err) < 0)
+	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < rest.n; i++) {
 		struct rein_change *y = &rest.v[i];
@@ -307,8 +307,8 @@ int rein_txn_split(const struct rein_state *s, const struct rein_txn *t,
 		if (!to.argv[to.argc])
 			return rein_err_nomem(err);
 	}
-	if (rein_txn_hold(s, &to, &rest, err) < 0)
+	if (rein_tx_hold(s, &to, &rest, err) < 0)
 		return -err->code;
-	snprintf(ret_id, REIN_TXN_ID_MAX + 1, "%s", to.id);
+	snprintf(ret_id, REIN_TX_ID_MAX + 1, "%s", to.id);
 	return 0;
 }
