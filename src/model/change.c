@@ -38,7 +38,7 @@ static int by_path(const void *a, const void *b)
 
 	if (x->root != y->root)
 		return x->root < y->root ? -1 : 1;
-	order = strcmp(x->path, y->path);
+	order = rein_path_cmp(x->path, y->path);
 	/* one path can be both deleted and created: the old thing first */
 	return order ? order : (int)y->kind - (int)x->kind;
 }

@@ -54,7 +54,7 @@ static int find_path(const void *key, const void *elem)
 
 	if (x->root != y->root)
 		return x->root < y->root ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return rein_path_cmp(x->path, y->path);
 }
 
 struct search {

@@ -40,10 +40,9 @@ static int prune(struct prep *p, const struct rein_change *top, const char *slot
 	for (const struct rein_change *x = top + 1; x < p->c->v + p->c->n; x++) {
 		auto_free char *inside = NULL;
 
-		if (x->root != top->root || strncmp(x->path, top->path, n) ||
-		    (x->path[n] != '/' && strcmp(x->path, top->path) <= 0))
+		if (x->root != top->root || strncmp(x->path, top->path, n) || x->path[n] != '/')
 			break;
-		if (x->path[n] != '/' || !x->skipped)
+		if (!x->skipped)
 			continue;
 		inside = rein_asprintf("%s%s", slot, x->path + n);
 		if (!inside)
@@ -254,7 +253,7 @@ static int by_dir(const void *a, const void *b)
 
 	if (x->root != y->root)
 		return x->root < y->root ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return rein_path_cmp(x->path, y->path);
 }
 
 /*

@@ -154,7 +154,7 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
 
-static int remove_work(const struct rein_tx *t, struct rein_err *err)
+int rein_remove_work(const struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
@@ -198,7 +198,7 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, const struct rei
 		  struct rein_err *err)
 {
 	rein_changes_sum(c, &t->sum);
-	if (remove_work(t, err) < 0 || keep_bases(t, c, err) < 0 ||
+	if (rein_remove_work(t, err) < 0 || keep_bases(t, c, err) < 0 ||
 	    rein_tx_save_changes(t, c, err) < 0)
 		return -err->code;
 	t->state = REIN_TX_HELD;
