@@ -63,6 +63,9 @@ int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_cha
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
 		     struct rein_err *err);
 
+/* All of them, newest first; runs whose process died are held first. */
+int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err);
+
 /* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "effects/scan.h"
 #include "engine/engine.h"
 
 /* Does the caller stand in this transaction's workspace? */
@@ -46,7 +47,36 @@ static const char *wanted_text(unsigned wanted)
 	return "no held transaction here";
 }
 
-/* A run whose process died (kill -9, power cut) left its effects unread: it counts as held. */
+/* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
+static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
+{
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+
+	if (rein_tx_load(&e->state, id, &t, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < t.nroots; i++)
+		if (rein_scan(&t.roots[i], (uint32_t)i, t.begin_ns[i], &c, err) < 0)
+			return rein_err_prefix(err, "transaction %s was interrupted", id);
+	if (rein_scan_finish(t.roots, t.nroots, &c, err) < 0)
+		return -err->code;
+	if (!t.reason)
+		t.reason = rein_strdup("interrupted: the run never ended");
+	return rein_tx_hold(&e->state, &t, &c, err);
+}
+
+static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein_err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].state != REIN_TX_RUNNING || rein_tx_alive(&e->state, l->v[i].id))
+			continue;
+		if (adopt(e, l->v[i].id, err) < 0)
+			return -err->code;
+		l->v[i].state = REIN_TX_HELD;
+	}
+	return 0;
+}
+
 static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *err)
 {
 	size_t n = strlen(name);
@@ -77,7 +107,7 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		cwd[0] = '\0';
-	if (rein_tx_list(&e->state, &l, err) < 0)
+	if (rein_tx_list(&e->state, &l, err) < 0 || adopt_dead(e, &l, err) < 0)
 		return -err->code;
 	if (!name || name[0] == '@') {
 		if (name && name[1] && (name[1] != '~' || (name[2] && !rein_parse_u64(name + 2, 1u << 20, &back))))
@@ -95,4 +125,18 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 			return at;
 	}
 	return rein_tx_load(&e->state, l.v[at].id, ret, err);
+}
+
+int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err)
+{
+	struct rein_tx_list l = {0};
+
+	if (rein_tx_list(&e->state, &l, err) < 0)
+		return -err->code;
+	if (adopt_dead(e, &l, err) < 0) {
+		rein_tx_list_done(&l);
+		return -err->code;
+	}
+	*ret = l;
+	return 0;
 }
