@@ -13,7 +13,10 @@
 #include "base/clock.h"
 #include "effects/scan.h"
 #include "sandbox/env.h"
+#include "sandbox/hide.h"
 #include "sandbox/launch.h"
+#include "sys/attr.h"
+#include "sys/tree.h"
 
 #ifndef REIN_LIBEXECDIR
 #define REIN_LIBEXECDIR "/usr/local/libexec/rein"
@@ -110,6 +113,105 @@ static int begin(const struct rein_engine *e, const struct rein_view *v, struct 
 	return rein_tx_begin(&e->state, reals, v->ncow, ret, err);
 }
 
+/* What the masks keep while the box lives. */
+struct masks {
+	struct rein_hide_list *v;
+	size_t n;
+};
+
+static void masks_done(struct masks *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		rein_hide_list_done(&m->v[i]);
+	rein_free(m->v);
+	*m = (struct masks){0};
+}
+
+/*
+ * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
+ * beforehand, with the real one's face, the command can work in them.
+ */
+static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list *h,
+			  struct rein_err *err)
+{
+	auto_close int real = -1, upper = -1;
+
+	if (!h->nforeign)
+		return 0;
+	real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (real < 0 || upper < 0)
+		return rein_err_errno(err, "open '%s'", r->real);
+	for (size_t i = 0; i < h->nforeign; i++) {
+		const struct rein_foreign_dir *f = &h->foreign[i];
+		auto_(rein_attrs_done) struct rein_attrs a = {0};
+
+		if (f->uid != geteuid() || !*f->path)
+			continue; /* only the group can be given without privilege */
+		if (rein_mkdirs(upper, f->path, err) < 0 ||
+		    rein_attrs_read(real, f->path, &a, err) < 0)
+			return -err->code;
+		if (fchownat(upper, f->path, (uid_t)-1, f->gid, 0) < 0) {
+			unlinkat(upper, f->path, AT_REMOVEDIR);
+			continue;
+		}
+		if (rein_attrs_apply(upper, f->path, &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* Hide what must not be seen in each tree, and Rein's own store where it lies inside one. */
+static int mask_roots(const struct rein_engine *e, const struct rein_view *v, struct rein_tx *t,
+		      struct masks *m, struct rein_err *err)
+{
+	m->v = rein_calloc(t->nroots, sizeof(*m->v));
+	if (!m->v)
+		return rein_err_nomem(err);
+	for (; m->n < t->nroots; m->n++) {
+		struct rein_root *r = &t->roots[m->n];
+		struct rein_cow *cow = &v->cow[m->n];
+		struct rein_hide_opts o = {
+			.state_dir = e->state.dir,
+			.show = cow->show.v,
+			.whole = cow->whole,
+			.rootless = geteuid() != 0,
+			.uid = geteuid(),
+			.gid = getegid(),
+			.search = v->workspace,
+		};
+
+		m->v[m->n] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+		for (size_t i = 0; i < t->nroots; i++) {
+			auto_free char *place = rein_strdup(t->roots[i].store);
+
+			/* PLACE/ID/rN: the place itself is hidden */
+			for (int up = 0; place && up < 2; up++) {
+				char *slash = strrchr(place, '/');
+
+				if (slash)
+					*slash = '\0';
+			}
+			if (!place)
+				return rein_err_nomem(err);
+			if (rein_path_within(place, r->real) && !rein_path_within(place, e->state.dir) &&
+			    !rein_strlist_has(&cow->hide, place) &&
+			    rein_strlist_add(&cow->hide, place) < 0)
+				return rein_err_nomem(err);
+		}
+		o.hide = cow->hide.v;
+		if (rein_hide_mask(&o, r->real, &r->mask, &m->v[m->n], err) < 0) {
+			m->n++;
+			return -err->code;
+		}
+		if (rescue_foreign(r, &m->v[m->n], err) < 0) {
+			m->n++;
+			return -err->code;
+		}
+	}
+	return 0;
+}
+
 static int describe(struct rein_tx *t, const struct rein_view *v, char **argv, struct rein_err *err)
 {
 	size_t n = 0;
@@ -189,6 +291,7 @@ static bool only_traces(const struct rein_run *r)
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err)
 {
+	auto_(masks_done) struct masks masks = {0};
 	struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_err ignored = {0};
 
@@ -197,6 +300,7 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	r.has_tx = true;
 	/* on disk before the command starts: a crash leaves a transaction, not a riddle */
 	if (describe(&r.tx, &r.view, o->argv, err) < 0 ||
+	    mask_roots(e, &r.view, &r.tx, &masks, err) < 0 ||
 	    rein_tx_save(&e->state, &r.tx, false, err) < 0 || launch(e, o, &r, err) < 0)
 		goto fail;
 	r.tx.ended_ns = rein_now_ns();
