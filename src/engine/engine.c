@@ -2,6 +2,7 @@
 /* Opening, running, settling: the stages in order. */
 #include "engine/engine.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,23 +23,43 @@
 #define REIN_LIBEXECDIR "/usr/local/libexec/rein"
 #endif
 
-/* Beside the running program (a build tree), else where it was installed. */
+/* DIR/rein-box for the directory of a file, if it is there; *ret untouched otherwise. */
+static int beside(char *file, char **ret)
+{
+	char *slash = strrchr(file, '/');
+	char *path;
+
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	path = rein_asprintf("%s/rein-box", file);
+	if (!path)
+		return -1;
+	if (access(path, X_OK) < 0) {
+		rein_free(path);
+		return 0;
+	}
+	*ret = path;
+	return 1;
+}
+
+/* Beside the program or the library (a build tree), else where it was installed. */
 static char *find_box(void)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash, *path;
+	char *path = NULL;
+	Dl_info info;
 
 	if (n > 0) {
 		self[n] = '\0';
-		slash = strrchr(self, '/');
-		if (slash) {
-			*slash = '\0';
-			path = rein_asprintf("%s/rein-box", self);
-			if (!path || access(path, X_OK) == 0)
-				return path;
-			rein_free(path);
-		}
+		if (beside(self, &path) != 0)
+			return path;
+	}
+	if (dladdr((void *)(uintptr_t)rein_engine_open, &info) && info.dli_fname && *info.dli_fname == '/') {
+		snprintf(self, sizeof(self), "%s", info.dli_fname);
+		if (beside(self, &path) != 0)
+			return path;
 	}
 	return rein_strdup(REIN_LIBEXECDIR "/rein-box");
 }
@@ -69,6 +90,10 @@ void rein_engine_done(struct rein_engine *e)
 
 void rein_run_done(struct rein_run *r)
 {
+	for (size_t i = 0; i < r->nmasks; i++)
+		rein_hide_list_done(&r->masks[i]);
+	rein_free(take_ptr(r->masks));
+	r->nmasks = 0;
 	rein_tx_done(&r->tx);
 	rein_changes_done(&r->changes);
 	rein_view_done(&r->view);
@@ -113,20 +138,6 @@ static int begin(const struct rein_engine *e, const struct rein_view *v, struct 
 	return rein_tx_begin(&e->state, reals, v->ncow, ret, err);
 }
 
-/* What the masks keep while the box lives. */
-struct masks {
-	struct rein_hide_list *v;
-	size_t n;
-};
-
-static void masks_done(struct masks *m)
-{
-	for (size_t i = 0; i < m->n; i++)
-		rein_hide_list_done(&m->v[i]);
-	rein_free(m->v);
-	*m = (struct masks){0};
-}
-
 /*
  * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
  * beforehand, with the real one's face, the command can work in them.
@@ -162,15 +173,17 @@ static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list
 }
 
 /* Hide what must not be seen in each tree, and Rein's own store where it lies inside one. */
-static int mask_roots(const struct rein_engine *e, const struct rein_view *v, struct rein_tx *t,
-		      struct masks *m, struct rein_err *err)
+static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
 {
-	m->v = rein_calloc(t->nroots, sizeof(*m->v));
-	if (!m->v)
+	const struct rein_view *v = &run->view;
+	struct rein_tx *t = &run->tx;
+
+	run->masks = rein_calloc(t->nroots, sizeof(*run->masks));
+	if (!run->masks)
 		return rein_err_nomem(err);
-	for (; m->n < t->nroots; m->n++) {
-		struct rein_root *r = &t->roots[m->n];
-		struct rein_cow *cow = &v->cow[m->n];
+	for (size_t at = 0; at < t->nroots; at++) {
+		struct rein_root *r = &t->roots[at];
+		struct rein_cow *cow = &v->cow[at];
 		struct rein_hide_opts o = {
 			.state_dir = e->state.dir,
 			.show = cow->show.v,
@@ -181,7 +194,8 @@ static int mask_roots(const struct rein_engine *e, const struct rein_view *v, st
 			.search = v->workspace,
 		};
 
-		m->v[m->n] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+		run->masks[at] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+		run->nmasks++;
 		for (size_t i = 0; i < t->nroots; i++) {
 			auto_free char *place = rein_strdup(t->roots[i].store);
 
@@ -200,14 +214,9 @@ static int mask_roots(const struct rein_engine *e, const struct rein_view *v, st
 				return rein_err_nomem(err);
 		}
 		o.hide = cow->hide.v;
-		if (rein_hide_mask(&o, r->real, &r->mask, &m->v[m->n], err) < 0) {
-			m->n++;
+		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
+		    rescue_foreign(r, &run->masks[at], err) < 0)
 			return -err->code;
-		}
-		if (rescue_foreign(r, &m->v[m->n], err) < 0) {
-			m->n++;
-			return -err->code;
-		}
 	}
 	return 0;
 }
@@ -288,10 +297,9 @@ static bool only_traces(const struct rein_run *r)
 	return true;
 }
 
-int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
-		    struct rein_err *err)
+int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
+		      struct rein_err *err)
 {
-	auto_(masks_done) struct masks masks = {0};
 	struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_err ignored = {0};
 
@@ -299,31 +307,71 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 		goto fail;
 	r.has_tx = true;
 	/* on disk before the command starts: a crash leaves a transaction, not a riddle */
-	if (describe(&r.tx, &r.view, o->argv, err) < 0 ||
-	    mask_roots(e, &r.view, &r.tx, &masks, err) < 0 ||
-	    rein_tx_save(&e->state, &r.tx, false, err) < 0 || launch(e, o, &r, err) < 0)
+	if (describe(&r.tx, &r.view, o->argv, err) < 0 || mask_roots(e, &r, err) < 0 ||
+	    rein_tx_save(&e->state, &r.tx, false, err) < 0)
 		goto fail;
-	r.tx.ended_ns = rein_now_ns();
-	r.tx.status = r.result.status;
-	r.tx.end = r.result.end;
-	if (scan(&r, err) < 0) {
-		/* the effects are there but cannot be read: nothing of it may be committed */
-		rein_err_prefix(err, "read the effects");
-		goto fail;
-	}
-	rein_changes_sum(&r.changes, &r.sum);
-	if (only_traces(&r)) {
-		if (rein_tx_drop(&e->state, &r.tx, err) < 0)
-			goto fail;
-		r.has_tx = false;
-	}
 	*ret = r;
 	return 0;
 fail:
-	if (r.has_tx)
-		rein_tx_drop(&e->state, &r.tx, &ignored);
+	rein_engine_drop(e, &r, &ignored);
 	rein_run_done(&r);
 	return -err->code;
+}
+
+int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		     struct rein_err *err)
+{
+	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
+	if (r->execs++ && rein_tx_reopen(&r->tx, err) < 0)
+		return -err->code;
+	if (launch(e, o, r, err) < 0)
+		return -err->code;
+	r->tx.ended_ns = rein_now_ns();
+	r->tx.status = r->result.status;
+	r->tx.end = r->result.end;
+	return 0;
+}
+
+int rein_engine_scan(struct rein_run *r, struct rein_err *err)
+{
+	rein_changes_done(&r->changes);
+	/* effects that cannot be read cannot be judged: nothing of them may be committed */
+	if (scan(r, err) < 0)
+		return rein_err_prefix(err, "read the effects");
+	rein_changes_sum(&r->changes, &r->sum);
+	return 0;
+}
+
+int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
+{
+	if (rein_engine_scan(r, err) < 0)
+		return -err->code;
+	return only_traces(r) ? rein_engine_drop(e, r, err) : 0;
+}
+
+int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
+{
+	if (!r->has_tx)
+		return 0;
+	r->has_tx = false;
+	return rein_tx_drop(&e->state, &r->tx, err);
+}
+
+int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
+		    struct rein_err *err)
+{
+	struct rein_run r;
+	struct rein_err ignored = {0};
+
+	if (rein_engine_begin(e, o, &r, err) < 0)
+		return -err->code;
+	if (rein_engine_exec(e, o, &r, err) < 0 || rein_engine_effects(e, &r, err) < 0) {
+		rein_engine_drop(e, &r, &ignored);
+		rein_run_done(&r);
+		return -err->code;
+	}
+	*ret = r;
+	return 0;
 }
 
 static int set_reason(struct rein_tx *t, const char *reason)
