@@ -25,6 +25,7 @@
 #include "sandbox/filter.h"
 #include "sandbox/plan.h"
 #include "sandbox/spawn.h"
+#include "sandbox/supervise.h"
 #include "sys/caps.h"
 #include "sys/sys.h"
 
@@ -33,7 +34,7 @@ struct session {
 	struct rein_plan *plan;
 	struct rein_spawn box;
 	int signals;
-	int listener;
+	struct rein_supervisor supervisor;
 	uint64_t started_ns, deadline_ns;
 	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
@@ -62,6 +63,8 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 		flags |= REIN_PLAN_NETNS;
 	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
 		flags |= REIN_PLAN_PIVOT;
+	if (spec->nroots)
+		flags |= REIN_PLAN_NOTIFY;
 	if (!spec->nested)
 		flags |= REIN_PLAN_LANDLOCK;
 	return flags;
@@ -71,7 +74,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
-	struct rein_filter_options options = {.nested = s->spec->nested};
+	struct rein_filter_options options = {.nested = s->spec->nested,
+					      .notify = setup.flags & REIN_PLAN_NOTIFY};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
@@ -171,7 +175,13 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	int next = 0;
 
 	if (note->has & REIN_BOX_HAS_LISTENER)
-		s->listener = take_fd(&fds[next++]);
+		s->supervisor.listener = take_fd(&fds[next++]);
+	s->supervisor.box = s->box.pid;
+	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
+	s->supervisor.caps = s->spec->caps;
+	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
+								   : ARRAY_SIZE(note->devs);
+	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
 }
 
 static int on_note(struct session *s, struct rein_err *err)
@@ -241,14 +251,17 @@ static int wait_ms(const struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, NFDS };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, NFDS };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box.control, .events = POLLIN},
 		[BOX] = {.fd = s->box.pidfd, .events = POLLIN},
 		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
+		[RENAMES] = {.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
+		/* The supervisor's thread listens itself, once it is there. */
+		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
 		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[CONTROL].revents && on_note(s, err) < 0)
@@ -257,6 +270,8 @@ static int attend(struct session *s, struct rein_err *err)
 			return on_note(s, err);
 		if (fds[CONTROL].revents & POLLHUP)
 			fds[CONTROL].fd = -1;
+		if (fds[RENAMES].revents & POLLIN)
+			rein_supervisor_wake(&s->supervisor);
 		if (fds[SIGNALS].revents)
 			on_signal(s);
 		if (s->deadline_ns && rein_mono_ns() >= s->deadline_ns) {
@@ -288,6 +303,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		err->sys = s->end.sys;
 		return -err->code;
 	}
+	r.dir_renames = atomic_load(&s->supervisor.moved);
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -333,6 +349,7 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 		kill_box(s, REIN_BOX_LOST);
 	while (sys_waitid(P_PIDFD, (id_t)s->box.pidfd, &si, WEXITED, &ru) < 0 && errno == EINTR)
 		;
+	rein_supervisor_end(&s->supervisor);
 	return rc < 0 ? rc : conclude(s, &ru, ret, err);
 }
 
@@ -340,7 +357,8 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 		    struct rein_box_result *ret, struct rein_err *err)
 {
 	struct session s = {
-		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1, .listener = -1};
+		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
+		.supervisor = {.listener = -1}};
 	sigset_t old;
 	int rc;
 
@@ -352,7 +370,6 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 	rein_closep_(&s.box.pidfd);
 	rein_closep_(&s.box.control);
 	rein_closep_(&s.signals);
-	rein_closep_(&s.listener);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
 	return rc;
