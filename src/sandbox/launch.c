@@ -24,6 +24,7 @@
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/plan.h"
+#include "sandbox/relay.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
 #include "sys/caps.h"
@@ -35,10 +36,15 @@ struct session {
 	struct rein_spawn box;
 	int signals;
 	struct rein_supervisor supervisor;
+	struct rein_relay relay;
+	uint64_t active_ns;		   /* idle timeout: since when little happened, */
+	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
 	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
 	bool failed, ended;	 /* a final message came */
+	bool hung_up;		 /* the user's terminal is gone */
+	bool stopping;		 /* a SIGTSTP of our own making is pending */
 	struct rein_box_note end;
 };
 
@@ -70,6 +76,14 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 	return flags;
 }
 
+/* Ten looks per period, but neither a busy loop nor a late answer. */
+static uint32_t sample_interval_ms(uint64_t idle_ns)
+{
+	uint64_t ms = idle_ns / 10 / 1000000;
+
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : (uint32_t)ms;
+}
+
 static int make_plan(struct session *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
@@ -81,6 +95,9 @@ static int make_plan(struct session *s, struct rein_err *err)
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
 		return rein_err_set(err, REIN_E_UNSUPPORTED,
 				    "capabilities can be kept only when Rein runs as root");
+	rein_relay_prepare(&s->relay, &setup);
+	if (s->spec->idle_timeout_ns)
+		setup.sample_ms = sample_interval_ms(s->spec->idle_timeout_ns);
 	if (!rein_filter_build(&options, &filter))
 		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
 	setup.filter = filter.code;
@@ -182,6 +199,72 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
 								   : ARRAY_SIZE(note->devs);
 	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
+	if (note->has & REIN_BOX_HAS_TERMINAL) {
+		s->relay.master = take_fd(&fds[next]);
+		fcntl(s->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
+		rein_relay_enter(&s->relay);
+	}
+}
+
+/*
+ * A process group that no shell watches over cannot be continued by anybody, so the kernel does not
+ * let a terminal stop it. Neither do we stop ourselves then.
+ */
+static bool is_orphaned(void)
+{
+	return getsid(getppid()) != getsid(0);
+}
+
+/* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
+static void stop_ourselves(struct session *s, int sig)
+{
+	rein_relay_leave(&s->relay);
+	if (is_orphaned())
+		return;
+	if (sig == SIGTSTP)
+		kill(0, SIGTSTP); /* ours stays pending and is read away in on_signal */
+	s->stopping = true;
+	raise(SIGSTOP);
+}
+
+/* The command may go on, with its terminal if it wants it and we have it to give. */
+static void resume(struct session *s)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_FOREGROUND};
+
+	rein_relay_enter(&s->relay);
+	rein_relay_resize(&s->relay);
+	if (s->relay.raw)
+		send_note(s, &note);
+	else
+		send_signal(s, SIGCONT, true);
+}
+
+static void on_stopped(struct session *s, int sig)
+{
+	if (s->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
+		s->relay.wanted = true;
+		if (!rein_relay_foreground(&s->relay))
+			stop_ourselves(s, sig);
+	} else {
+		stop_ourselves(s, SIGTSTP);
+	}
+	resume(s);
+}
+
+/* Little has happened since active_ns: is it long enough? See launch.h for what idle means. */
+static void on_sample(struct session *s, const struct rein_box_note *note)
+{
+	uint64_t now = rein_mono_ns(), limit = s->spec->idle_timeout_ns;
+
+	if (note->written != s->active_written || note->cpu_ns < s->active_cpu_ns ||
+	    note->cpu_ns - s->active_cpu_ns >= limit / 100) {
+		s->active_ns = now;
+		s->active_written = note->written;
+		s->active_cpu_ns = note->cpu_ns;
+	} else if (now - s->active_ns >= limit) {
+		kill_box(s, REIN_BOX_IDLE_TIMEOUT);
+	}
 }
 
 static int on_note(struct session *s, struct rein_err *err)
@@ -197,6 +280,12 @@ static int on_note(struct session *s, struct rein_err *err)
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
+			break;
+		case REIN_BOX_MSG_STOPPED:
+			on_stopped(s, note.status);
+			break;
+		case REIN_BOX_MSG_SAMPLE:
+			on_sample(s, &note);
 			break;
 		case REIN_BOX_MSG_EXEC:
 		case REIN_BOX_MSG_FAIL:
@@ -231,7 +320,13 @@ static void on_signal(struct session *s)
 			else if (!s->ended_by_us_ns)
 				s->ended_by_us_ns = now;
 		}
-		if (sig != SIGWINCH)
+		if (sig == SIGWINCH)
+			rein_relay_resize(&s->relay);
+		else if (sig == SIGTSTP && s->stopping)
+			s->stopping = false;
+		else if (sig == SIGCONT)
+			resume(s);
+		else
 			send_signal(s, sig, si.ssi_code == SI_KERNEL);
 	}
 }
@@ -251,7 +346,7 @@ static int wait_ms(const struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, RENAMES, NFDS };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box.control, .events = POLLIN},
 		[BOX] = {.fd = s->box.pidfd, .events = POLLIN},
@@ -262,6 +357,7 @@ static int attend(struct session *s, struct rein_err *err)
 	for (;;) {
 		/* The supervisor's thread listens itself, once it is there. */
 		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
+		rein_relay_watch(&s->relay, fds + TERMINAL);
 		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[CONTROL].revents && on_note(s, err) < 0)
@@ -270,6 +366,10 @@ static int attend(struct session *s, struct rein_err *err)
 			return on_note(s, err);
 		if (fds[CONTROL].revents & POLLHUP)
 			fds[CONTROL].fd = -1;
+		if (!rein_relay_move(&s->relay, fds + TERMINAL) && !s->hung_up) {
+			s->hung_up = true;
+			send_signal(s, SIGHUP, true);
+		}
 		if (fds[RENAMES].revents & POLLIN)
 			rein_supervisor_wake(&s->supervisor);
 		if (fds[SIGNALS].revents)
@@ -338,7 +438,7 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 
 	if (s->signals < 0)
 		return rein_err_errno(err, "signalfd");
-	s->started_ns = rein_mono_ns();
+	s->started_ns = s->active_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
 	rc = rein_spawn_box(s->plan, program, &s->box, err);
@@ -350,6 +450,8 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 	while (sys_waitid(P_PIDFD, (id_t)s->box.pidfd, &si, WEXITED, &ru) < 0 && errno == EINTR)
 		;
 	rein_supervisor_end(&s->supervisor);
+	rein_relay_drain(&s->relay);
+	rein_relay_leave(&s->relay); /* [L2] */
 	return rc < 0 ? rc : conclude(s, &ru, ret, err);
 }
 
