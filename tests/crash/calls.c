@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define SPACE  (CALL_CHANGE | CALL_SPACE)
-#define ALTER  (CALL_CHANGE | CALL_ALTER)
-#define SYNC   (CALL_CHANGE | CALL_SYNC)
+#define SPACE (CALL_CHANGE | CALL_SPACE)
+#define ALTER (CALL_CHANGE | CALL_ALTER)
+#define SYNC  (CALL_CHANGE | CALL_SYNC)
 
 #define ROW(name, classes)                                                                         \
 	{                                                                                          \
@@ -23,21 +23,50 @@ static const struct {
 	const char *name;
 	unsigned classes;
 } calls[] = {
-	ROW(write, SPACE),	  ROW(pwrite64, SPACE),	     ROW(writev, SPACE),
-	ROW(pwritev, SPACE),	  ROW(pwritev2, SPACE),	     ROW(fallocate, SPACE),
-	ROW(ftruncate, SPACE),	  ROW(truncate, SPACE),	     ROW(copy_file_range, SPACE),
-	ROW(sendfile, SPACE),	  ROW(splice, SPACE),	     ROW(mkdirat, SPACE),
-	ROW(mknodat, SPACE),	  ROW(linkat, SPACE),	     ROW(symlinkat, SPACE),
-	ROW(renameat2, SPACE),	  ROW(setxattr, SPACE),	     ROW(lsetxattr, SPACE),
-	ROW(fsetxattr, SPACE),	  ROW(unlinkat, ALTER),	     ROW(removexattr, ALTER),
-	ROW(lremovexattr, ALTER), ROW(fremovexattr, ALTER),  ROW(fchmod, ALTER),
-	ROW(fchmodat, ALTER),	  ROW(fchown, ALTER),	     ROW(fchownat, ALTER),
-	ROW(utimensat, ALTER),	  ROW(fsync, SYNC),	     ROW(fdatasync, SYNC),
-	ROW(syncfs, SYNC),	  ROW(sync_file_range, SYNC), ROW(msync, SYNC),
-	ROW(mount, CALL_CHANGE),  ROW(umount2, CALL_CHANGE), ROW(sendmsg, CALL_CHANGE),
-	ROW(sendto, CALL_CHANGE), ROW(clone, CALL_CHANGE),   ROW(clone3, CALL_CHANGE),
-	ROW(kill, CALL_CHANGE),	  ROW(exit_group, CALL_CHANGE), ROW(brk, CALL_MEMORY),
-	ROW(mmap, CALL_MEMORY),	  ROW(mremap, CALL_MEMORY),
+	ROW(write, SPACE),
+	ROW(pwrite64, SPACE),
+	ROW(writev, SPACE),
+	ROW(pwritev, SPACE),
+	ROW(pwritev2, SPACE),
+	ROW(fallocate, SPACE),
+	ROW(ftruncate, SPACE),
+	ROW(truncate, SPACE),
+	ROW(copy_file_range, SPACE),
+	ROW(sendfile, SPACE),
+	ROW(splice, SPACE),
+	ROW(mkdirat, SPACE),
+	ROW(mknodat, SPACE),
+	ROW(linkat, SPACE),
+	ROW(symlinkat, SPACE),
+	ROW(renameat2, SPACE),
+	ROW(setxattr, SPACE),
+	ROW(lsetxattr, SPACE),
+	ROW(fsetxattr, SPACE),
+	ROW(unlinkat, ALTER),
+	ROW(removexattr, ALTER),
+	ROW(lremovexattr, ALTER),
+	ROW(fremovexattr, ALTER),
+	ROW(fchmod, ALTER),
+	ROW(fchmodat, ALTER),
+	ROW(fchown, ALTER),
+	ROW(fchownat, ALTER),
+	ROW(utimensat, ALTER),
+	ROW(fsync, SYNC),
+	ROW(fdatasync, SYNC),
+	ROW(syncfs, SYNC),
+	ROW(sync_file_range, SYNC),
+	ROW(msync, SYNC),
+	ROW(mount, CALL_CHANGE),
+	ROW(umount2, CALL_CHANGE),
+	ROW(sendmsg, CALL_CHANGE),
+	ROW(sendto, CALL_CHANGE),
+	ROW(clone, CALL_CHANGE),
+	ROW(clone3, CALL_CHANGE),
+	ROW(kill, CALL_CHANGE),
+	ROW(exit_group, CALL_CHANGE),
+	ROW(brk, CALL_MEMORY),
+	ROW(mmap, CALL_MEMORY),
+	ROW(mremap, CALL_MEMORY),
 #ifdef SYS_renameat
 	ROW(renameat, SPACE),
 #endif
@@ -45,11 +74,20 @@ static const struct {
 	ROW(fchmodat2, ALTER),
 #endif
 #ifdef SYS_open /* architectures that still have the calls without a directory */
-	ROW(rename, SPACE),	  ROW(mkdir, SPACE),	     ROW(mknod, SPACE),
-	ROW(link, SPACE),	  ROW(symlink, SPACE),	     ROW(creat, SPACE),
-	ROW(unlink, ALTER),	  ROW(rmdir, ALTER),	     ROW(chmod, ALTER),
-	ROW(chown, ALTER),	  ROW(lchown, ALTER),	     ROW(utimes, ALTER),
-	ROW(fork, CALL_CHANGE),	  ROW(vfork, CALL_CHANGE),
+	ROW(rename, SPACE),
+	ROW(mkdir, SPACE),
+	ROW(mknod, SPACE),
+	ROW(link, SPACE),
+	ROW(symlink, SPACE),
+	ROW(creat, SPACE),
+	ROW(unlink, ALTER),
+	ROW(rmdir, ALTER),
+	ROW(chmod, ALTER),
+	ROW(chown, ALTER),
+	ROW(lchown, ALTER),
+	ROW(utimes, ALTER),
+	ROW(fork, CALL_CHANGE),
+	ROW(vfork, CALL_CHANGE),
 #endif
 };
 

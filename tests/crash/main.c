@@ -32,14 +32,15 @@
 #define MAX_POINTS   20000
 
 struct crash {
-	const char *rein, *ops, *env;
+	char *rein, *ops;
+	const char *env;
 	struct lab_who who;
-	bool root;  /* the program under test runs as root */
+	bool root; /* the program under test runs as root */
 	bool keep;
 	unsigned long sample, offset, at;
 	const char *only, *fault;
 	unsigned max_failures, failed;
-	bool all_calls;
+	bool all_calls, must_find;
 };
 
 /* ---- the tree and what is done to it ---- */
@@ -47,24 +48,29 @@ struct crash {
 static const char setup_list[] =
 	"mkdir keep 0755\nput keep/same 0644 100 1\nput keep/other 0640 9000 2\n"
 	"put modify 0644 5000 3\nput delete 0644 300 4\nput oldname 0644 700 5\n"
-	"mkdir olddir 0755\nput olddir/a 0644 50 6\nmkdir olddir/sub 0700\nput olddir/sub/b 0600 60 7\n"
+	"mkdir olddir 0755\nput olddir/a 0644 50 6\nmkdir olddir/sub 0700\nput olddir/sub/b 0600 "
+	"60 7\n"
 	"mkdir dir-to-file 0755\nput dir-to-file/x 0644 10 8\nput file-to-dir 0644 20 9\n"
 	"mkdir opaque 0755\nput opaque/old1 0644 30 10\nput opaque/old2 0644 40 11\n"
 	"put hard1 0644 400 12\nlink hard1 hard2\nlink hard1 keep/hard3\n"
 	"put mode 0644 15 13\nput attr 0644 16 14\nsetx attr user.a%00old\nput owner 0644 17 15\n"
 	"mkdir meta 0755\nput meta/in 0644 18 16\nsymlink keep/same link\nmkfifo pipe 0644\n"
 	"mksock sock 0600\nmkdir gone 0755\nput gone/1 0644 19 17\nmkdir gone/deep 0755\n"
-	"put gone/deep/2 0644 20 18\nmkdir sealed 0755\nput sealed/f 0444 21 19\nput sealed/g 0644 22 20\n"
+	"put gone/deep/2 0644 20 18\nmkdir sealed 0755\nput sealed/f 0444 21 19\nput sealed/g 0644 "
+	"22 20\n"
 	"chmod sealed 0555\nmkdir deep 0755\nmkdir deep/er 0755\nput deep/er/file 0644 23 21\n"
 	"sparse sparse 4194304 2000000 100 22\n";
 
 static const char run_list[] =
 	"put new 0644 2000 31\nmkdir newdir 0750\nput newdir/n 0644 100 32\nappend modify 500 33\n"
-	"unlink delete\nrename oldname newname\nrename olddir renamed\nput renamed/sub/c 0644 9 34\n"
+	"unlink delete\nrename oldname newname\nrename olddir renamed\nput renamed/sub/c 0644 9 "
+	"34\n"
 	"rmrf dir-to-file\nput dir-to-file 0644 77 35\nunlink file-to-dir\nmkdir file-to-dir 0755\n"
-	"put file-to-dir/in 0600 78 36\nrmrf opaque\nmkdir opaque 0711\nput opaque/fresh 0644 79 37\n"
+	"put file-to-dir/in 0600 78 36\nrmrf opaque\nmkdir opaque 0711\nput opaque/fresh 0644 79 "
+	"37\n"
 	"append hard2 80 38\nchmod mode 0600\nsetx attr user.a%00new\nsetx attr user.b%00two\n"
-	"chmod meta 0700\nutime meta 1100000000 5\nresym keep/other link\nrmrf gone\nmkfifo pipe2 0600\n"
+	"chmod meta 0700\nutime meta 1100000000 5\nresym keep/other link\nrmrf gone\nmkfifo pipe2 "
+	"0600\n"
 	"unlink sock\nappend sealed/g 5 39\nlink new newlink\nput deep/er/more 0644 81 40\n"
 	"pwrite sparse 3000000 50 41\nsetx . user.top%00yes\nchown owner @UID @GID\n"
 	"utime modify 1200000000 1\nutime new 1200000000 2\nutime deep/er 1200000000 3\n"
@@ -96,8 +102,8 @@ static bool all_succeeded(const char *out)
 static void fixture_make(const struct crash *c, struct fixture *x)
 {
 	const char *argv[] = {c->ops, "--stamp", "1", NULL};
-	struct lab_cmd cmd = {.argv = argv, .who = &c->who, .in = setup_list,
-			      .in_n = sizeof(setup_list) - 1};
+	struct lab_cmd cmd = {
+		.argv = argv, .who = &c->who, .in = setup_list, .in_n = sizeof(setup_list) - 1};
 	struct lab_result r;
 
 	x->c = c;
@@ -135,8 +141,13 @@ static char *list_for(const struct crash *c, const char *list)
 		return lab_strdup(list);
 	/* without privilege a file can only be given to its owner */
 	return lab_format("%.*s%d %d%s", (int)(at - list), list,
-			  c->root ? 1000 : c->who.drop ? ORDINARY_UID : (int)getuid(),
-			  c->root ? 1000 : c->who.drop ? ORDINARY_UID : (int)getgid(), at + 9);
+			  c->root	? 1000
+			  : c->who.drop ? ORDINARY_UID
+					: (int)getuid(),
+			  c->root	? 1000
+			  : c->who.drop ? ORDINARY_UID
+					: (int)getgid(),
+			  at + 9);
 }
 
 /*
@@ -182,8 +193,11 @@ static void command_make(const struct fixture *x, const struct words *words, str
 	ret->env[0] = x->home_env;
 	ret->env[1] = x->state_env;
 	ret->env[2] = x->c->env;
-	ret->cmd = (struct lab_cmd){.argv = ret->argv, .cwd = x->work, .env = ret->env,
-				    .who = &x->c->who, .in = ret->list,
+	ret->cmd = (struct lab_cmd){.argv = ret->argv,
+				    .cwd = x->work,
+				    .env = ret->env,
+				    .who = &x->c->who,
+				    .in = ret->list,
 				    .in_n = ret->list ? strlen(ret->list) : 0};
 }
 
@@ -199,7 +213,8 @@ static int rein(const struct fixture *x, const struct words *words, struct lab_r
 
 /* ---- what is tried ---- */
 
-static const struct words HOLD = {{"run", "--hold", "-q", "@run"}}, COMMIT_RUN = {{"run", "--commit", "@run"}},
+static const struct words HOLD = {{"run", "--hold", "-q", "@run"}},
+			  COMMIT_RUN = {{"run", "--commit", "@run"}},
 			  COMMIT_SECOND = {{"run", "--commit", "-q", "@second"}},
 			  HOLD_SECOND = {{"run", "--hold", "-q", "@second"}},
 			  CHECK = {{"run", "--commit", "-q", "@check"}}, STATUS = {{"status"}},
@@ -214,29 +229,26 @@ struct scenario {
 	/* What must work afterwards when the tree is before, and when it is after. */
 	const struct words *from_before[3], *from_after[3];
 	enum which then_before[3], then_after[3];
-	bool alone;	   /* the command's own process only */
-	bool may_be_spent; /* discard: the first step of from_before may be refused */
+	bool alone; /* the command's own process only */
+	/*
+	 * Recovery is the faulted command: this one was killed before, at so many quarters of its
+	 * way. Either tree is right then.
+	 */
+	const struct words *killed;
+	unsigned quarters;
 };
 
+#define FROM_HELD                                                                                  \
+	.before = BASE, .after = DONE, .from_before = {&COMMIT, &UNDO, &REDO},                     \
+	.then_before = {DONE, BASE, DONE}, .from_after = {&UNDO, &REDO, &UNDO},                    \
+	.then_after = {BASE, DONE, BASE}
+#define FROM_COMMITTED                                                                             \
+	.before = DONE, .after = BASE, .from_before = {&UNDO, &REDO}, .then_before = {BASE, DONE}, \
+	.from_after = {&REDO, &UNDO}, .then_after = {DONE, BASE}
+
 static const struct scenario scenarios[] = {
-	{.name = "commit",
-	 .prepare = {&HOLD},
-	 .faulted = &COMMIT,
-	 .before = BASE,
-	 .after = DONE,
-	 .from_before = {&COMMIT, &UNDO, &REDO},
-	 .then_before = {DONE, BASE, DONE},
-	 .from_after = {&UNDO, &REDO, &UNDO},
-	 .then_after = {BASE, DONE, BASE}},
-	{.name = "undo",
-	 .prepare = {&COMMIT_RUN},
-	 .faulted = &UNDO,
-	 .before = DONE,
-	 .after = BASE,
-	 .from_before = {&UNDO, &REDO},
-	 .then_before = {BASE, DONE},
-	 .from_after = {&REDO, &UNDO},
-	 .then_after = {DONE, BASE}},
+	{.name = "commit", .prepare = {&HOLD}, .faulted = &COMMIT, FROM_HELD},
+	{.name = "undo", .prepare = {&COMMIT_RUN}, .faulted = &UNDO, FROM_COMMITTED},
 	{.name = "redo",
 	 .prepare = {&COMMIT_RUN, &UNDO},
 	 .faulted = &REDO,
@@ -252,8 +264,7 @@ static const struct scenario scenarios[] = {
 	 .before = BASE,
 	 .after = BASE,
 	 .from_before = {&COMMIT, &UNDO},
-	 .then_before = {DONE, BASE},
-	 .may_be_spent = true},
+	 .then_before = {DONE, BASE}},
 	{.name = "gc",
 	 .prepare = {&COMMIT_RUN, &COMMIT_SECOND, &HOLD_SECOND},
 	 .faulted = &GC,
@@ -269,6 +280,36 @@ static const struct scenario scenarios[] = {
 	 .from_after = {&UNDO, &REDO},
 	 .then_after = {BASE, DONE},
 	 .alone = true},
+	{.name = "recover-commit-1",
+	 .prepare = {&HOLD},
+	 .killed = &COMMIT,
+	 .quarters = 1,
+	 .faulted = &STATUS,
+	 FROM_HELD},
+	{.name = "recover-commit-2",
+	 .prepare = {&HOLD},
+	 .killed = &COMMIT,
+	 .quarters = 2,
+	 .faulted = &STATUS,
+	 FROM_HELD},
+	{.name = "recover-commit-3",
+	 .prepare = {&HOLD},
+	 .killed = &COMMIT,
+	 .quarters = 3,
+	 .faulted = &STATUS,
+	 FROM_HELD},
+	{.name = "recover-undo-2",
+	 .prepare = {&COMMIT_RUN},
+	 .killed = &UNDO,
+	 .quarters = 2,
+	 .faulted = &STATUS,
+	 FROM_COMMITTED},
+	{.name = "recover-undo-3",
+	 .prepare = {&COMMIT_RUN},
+	 .killed = &UNDO,
+	 .quarters = 3,
+	 .faulted = &STATUS,
+	 FROM_COMMITTED},
 };
 
 static const struct fault {
@@ -277,14 +318,10 @@ static const struct fault {
 	int err;
 	bool sticky;
 } faults[] = {
-	{"kill", CALL_CHANGE, 0, false},
-	{"enospc", CALL_SPACE, ENOSPC, false},
-	{"full-disk", CALL_SPACE, ENOSPC, true},
-	{"edquot", CALL_SPACE, EDQUOT, true},
-	{"sync-eio", CALL_SYNC, EIO, false},
-	{"sync-dead", CALL_SYNC, EIO, true},
-	{"alter-eio", CALL_ALTER, EIO, false},
-	{"enomem", CALL_MEMORY, ENOMEM, false},
+	{"kill", CALL_CHANGE, 0, false},	  {"enospc", CALL_SPACE, ENOSPC, false},
+	{"full-disk", CALL_SPACE, ENOSPC, true},  {"edquot", CALL_SPACE, EDQUOT, true},
+	{"sync-eio", CALL_SYNC, EIO, false},	  {"sync-dead", CALL_SYNC, EIO, true},
+	{"alter-eio", CALL_ALTER, EIO, false},	  {"enomem", CALL_MEMORY, ENOMEM, false},
 	{"no-memory", CALL_MEMORY, ENOMEM, true},
 };
 
@@ -301,7 +338,7 @@ struct point {
 	const struct tree *trees; /* the references */
 	struct trace_result res;
 	struct lab_text why;
-	bool spent; /* discard: nothing is left to commit */
+	unsigned long *calls; /* of the command killed before, see struct scenario */
 };
 
 static bool is_tree(const struct tree *want, const struct fixture *x, struct lab_text *why)
@@ -359,7 +396,8 @@ static void go_on_discard(struct point *p, const struct fixture *x, bool success
 	bool committed = rein(x, &COMMIT, &r) == 0;
 
 	if (committed && success)
-		lab_text_printf(&p->why, "[C2] discard reported success, and commit still worked\n");
+		lab_text_printf(&p->why,
+				"[C2] discard reported success, and commit still worked\n");
 	else if (!is_tree(&p->trees[committed ? DONE : BASE], x, &why))
 		lab_text_printf(&p->why, "[C4] after a commit with status %d:\n%s%s\n", r.status,
 				why.p, r.err.p);
@@ -399,11 +437,16 @@ static void check_report(struct point *p, bool is_before, bool is_after)
 {
 	bool killed = p->f->err == 0, success = p->res.said_success && (killed || !p->res.r.status);
 
+	if (p->s->killed) /* what the killed command did is for recovery to decide */
+		is_before = is_after = true;
 	if (success && !is_after)
-		lab_text_printf(&p->why, "[C2] it reported success, but the tree is the one before\n");
+		lab_text_printf(&p->why,
+				"[C2] it reported success, but the tree is the one before\n");
 	if (!killed && p->res.r.status != 0 && !is_before)
-		lab_text_printf(&p->why, "[C2] it reported failure (%d), but the tree is the one "
-					 "after: %s\n", p->res.r.status, p->res.r.err.p);
+		lab_text_printf(&p->why,
+				"[C2] it reported failure (%d), but the tree is the one "
+				"after: %s\n",
+				p->res.r.status, p->res.r.err.p);
 	if (!killed && p->res.r.status != 0 && p->res.r.err.n == 0)
 		lab_text_printf(&p->why, "[C3] it failed with %d and said nothing\n",
 				p->res.r.status);
@@ -427,7 +470,8 @@ static void check_point(struct point *p, const struct fixture *x, struct tally *
 
 	check_remains(p, x);
 	if (rein(x, &STATUS, &r) != 0)
-		lab_text_printf(&p->why, "[C4] rein status failed with %d: %s\n", r.status, r.err.p);
+		lab_text_printf(&p->why, "[C4] rein status failed with %d: %s\n", r.status,
+				r.err.p);
 	lab_result_done(&r);
 	before = is_tree(&p->trees[p->s->before], x, &no_before);
 	after = is_tree(&p->trees[p->s->after], x, &no_after);
@@ -448,6 +492,21 @@ static void check_point(struct point *p, const struct fixture *x, struct tally *
 		go_on_gc(p, x);
 	else
 		go_on(p, x, after);
+}
+
+/* Kill a command on its way; how many calls its whole way has is counted first, once. */
+static void kill_midway(const struct scenario *s, struct fixture *x, unsigned long *calls)
+{
+	struct trace_fault f = {.classes = CALL_CHANGE,
+				.at = *calls ? 1 + *calls * s->quarters / 4 : 0};
+	struct trace_result res;
+	struct command cmd;
+
+	command_make(x, s->killed, &cmd);
+	trace_run(&cmd.cmd, &f, &res);
+	*calls = *calls ? *calls : res.seen;
+	free(cmd.list);
+	lab_result_done(&res.r);
 }
 
 static void prepare(const struct crash *c, const struct scenario *s, struct fixture *x)
@@ -479,6 +538,8 @@ static bool one_point(struct point *p, struct tally *t)
 	bool hit;
 
 	prepare(p->c, p->s, &x);
+	if (p->s->killed)
+		kill_midway(p->s, &x, p->calls);
 	command_make(&x, p->s->faulted, &cmd);
 	trace_run(&cmd.cmd, &f, &p->res);
 	free(cmd.list);
@@ -509,11 +570,21 @@ static void enumerate(struct crash *c, const struct scenario *s, const struct fa
 	unsigned long at = c->at ? c->at : 1 + c->offset % c->sample, step_by = c->sample;
 	struct tally t = {0};
 	double start = lab_now();
+	unsigned long calls = 0;
 	unsigned failed = 0;
 	bool hit = true;
 
+	if (s->killed) {
+		struct fixture x;
+
+		prepare(c, s, &x);
+		kill_midway(s, &x, &calls);
+		fixture_done(&x);
+	}
+
 	for (; hit && at < MAX_POINTS && c->failed < c->max_failures; at += step_by) {
-		struct point p = {.c = c, .s = s, .f = f, .at = at, .trees = trees};
+		struct point p = {
+			.c = c, .s = s, .f = f, .at = at, .trees = trees, .calls = &calls};
 
 		hit = one_point(&p, &t);
 		t.points += hit;
@@ -529,8 +600,8 @@ static void enumerate(struct crash *c, const struct scenario *s, const struct fa
 	}
 	if (at >= MAX_POINTS)
 		lab_die("%s: no end after %d points", s->name, MAX_POINTS);
-	printf("crash: %-8s %-10s %4lu points: %lu before, %lu after, %u failed (%.1f s)\n", s->name,
-	       f->name, t.points, t.before, t.after, failed, lab_now() - start);
+	printf("crash: %-16s %-10s %4lu points: %lu before, %lu after, %u failed (%.1f s)\n",
+	       s->name, f->name, t.points, t.before, t.after, failed, lab_now() - start);
 	fflush(stdout);
 }
 
@@ -560,13 +631,21 @@ static void take_references(const struct crash *c, struct tree *trees)
 }
 
 static const struct option long_options[] = {
-	{"rein", required_argument, NULL, 'r'},	  {"differ-ops", required_argument, NULL, 'd'},
-	{"only", required_argument, NULL, 'o'},	  {"fault", required_argument, NULL, 'f'},
-	{"at", required_argument, NULL, 'n'},	  {"sample", required_argument, NULL, 's'},
-	{"offset", required_argument, NULL, 'O'}, {"max-failures", required_argument, NULL, 'm'},
-	{"env", required_argument, NULL, 'e'},	  {"user", no_argument, NULL, 'u'},
-	{"all-calls", no_argument, NULL, 'a'},	  {"keep", no_argument, NULL, 'k'},
-	{"help", no_argument, NULL, 'h'},	  {0},
+	{"rein", required_argument, NULL, 'r'},
+	{"differ-ops", required_argument, NULL, 'd'},
+	{"only", required_argument, NULL, 'o'},
+	{"fault", required_argument, NULL, 'f'},
+	{"at", required_argument, NULL, 'n'},
+	{"sample", required_argument, NULL, 's'},
+	{"offset", required_argument, NULL, 'O'},
+	{"max-failures", required_argument, NULL, 'm'},
+	{"env", required_argument, NULL, 'e'},
+	{"user", no_argument, NULL, 'u'},
+	{"all-calls", no_argument, NULL, 'a'},
+	{"keep", no_argument, NULL, 'k'},
+	{"must-find", no_argument, NULL, 'M'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 static void usage(void)
@@ -585,11 +664,12 @@ static void usage(void)
 	       "  --user                   run as uid %d (needs root)\n"
 	       "  --max-failures N         stop after so many (5)\n"
 	       "  --env NAME=VALUE         one more variable for the program under test\n"
+	       "  --must-find              succeed only if a failure was found\n"
 	       "  --keep                   leave the temporary directories\n",
 	       ORDINARY_UID);
 }
 
-static const char *path_of(const char *arg)
+static char *path_of(const char *arg)
 {
 	char *path = realpath(arg, NULL);
 
@@ -641,6 +721,9 @@ static void parse(int argc, char **argv, struct crash *c)
 		case 'k':
 			c->keep = true;
 			break;
+		case 'M':
+			c->must_find = true;
+			break;
 		case 'h':
 			usage();
 			exit(0);
@@ -672,7 +755,7 @@ static bool chosen(const char *list, const char *name)
 	return !list;
 }
 
-static const char *sibling(const char *name)
+static char *sibling(const char *name)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -685,7 +768,7 @@ static const char *sibling(const char *name)
 
 int main(int argc, char **argv)
 {
-	struct crash c = {.sample = 1, .max_failures = 5};
+	static struct crash c = {.sample = 1, .max_failures = 5};
 	struct tree trees[NTREES] = {0};
 	double start = lab_now();
 
@@ -707,5 +790,7 @@ int main(int argc, char **argv)
 		tree_done(&trees[i]);
 	printf("crash: %s, %s point, %.0f s: %u failed\n", c.root ? "root" : "ordinary user",
 	       c.sample == 1 ? "every" : "not every", lab_now() - start, c.failed);
+	if (c.must_find) /* a test of the tester */
+		return c.failed ? 0 : 1;
 	return c.failed ? 1 : 0;
 }

@@ -52,7 +52,8 @@ static int take_call_away(pid_t tid)
 
 static int answer(pid_t tid, int err)
 {
-	return (int)ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax), -(long)err);
+	return (int)ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
+			   -(long)err);
 }
 
 #elif defined(__aarch64__)
@@ -72,7 +73,7 @@ static int answer(pid_t tid, int err)
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) < 0)
 		return -1;
-	regs.regs[0] = (uint64_t)-(int64_t)err;
+	regs.regs[0] = (uint64_t) - (int64_t)err;
 	return (int)ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &v);
 }
 

@@ -13,12 +13,13 @@
 #include "../lab/lab.h"
 
 enum call_class { /* bits */
-	CALL_CHANGE = 1, /* changes names, content, attributes or what others see; also exit */
-	CALL_SPACE = 2,	 /* needs room on a disk: ENOSPC, EDQUOT */
-	CALL_SYNC = 4,	 /* promises durability: EIO */
-	CALL_MEMORY = 8, /* ENOMEM */
-	CALL_ALTER = 16, /* changes names or attributes without needing room: EIO */
-	CALL_ANY = 32,	 /* every call */
+		  CALL_CHANGE =
+			  1, /* changes names, content, attributes or what others see; also exit */
+		  CALL_SPACE = 2,  /* needs room on a disk: ENOSPC, EDQUOT */
+		  CALL_SYNC = 4,   /* promises durability: EIO */
+		  CALL_MEMORY = 8, /* ENOMEM */
+		  CALL_ALTER = 16, /* changes names or attributes without needing room: EIO */
+		  CALL_ANY = 32,   /* every call */
 };
 
 struct trace_fault {
@@ -30,12 +31,12 @@ struct trace_fault {
 };
 
 struct trace_result {
-	struct lab_result r;   /* status, output */
-	unsigned long seen;    /* calls of the classes that were made */
-	bool hit;	       /* the fault took place */
-	const char *call;      /* at which call */
-	bool said_success;     /* it was past exiting with status 0 */
-	bool left_processes;   /* something of it lived on; it was killed */
+	struct lab_result r; /* status, output */
+	unsigned long seen;  /* calls of the classes that were made */
+	bool hit;	     /* the fault took place */
+	const char *call;    /* at which call */
+	bool said_success;   /* it was past exiting with status 0 */
+	bool left_processes; /* something of it lived on; it was killed */
 };
 
 /* The caller must be a child subreaper (trace_init) and have no other children. */

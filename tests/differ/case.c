@@ -38,11 +38,12 @@ void verdict_fail(struct verdict *v, const char *what, const char *fmt, ...)
 
 void explain_result(struct verdict *v, const struct lab_result *r)
 {
-	lab_text_printf(&v->why, "  exit status %d, standard error:\n%.2000s\n", r->status, r->err.p);
+	lab_text_printf(&v->why, "  exit status %d, standard error:\n%.2000s\n", r->status,
+			r->err.p);
 }
 
-bool check_tree(struct verdict *v, const char *what, const struct tree *want, const struct tree *got,
-		bool clock_times)
+bool check_tree(struct verdict *v, const char *what, const struct tree *want,
+		const struct tree *got, bool clock_times)
 {
 	struct lab_text why = {0};
 	bool same = tree_equal(want, got, (struct tree_rules){.clock_times = clock_times}, &why);
@@ -208,8 +209,8 @@ void native_run(const struct differ *d, const char *dir, const struct sequence *
 
 /* ---- the program under test ---- */
 
-void rein_run(struct differ *d, const struct place *p, const char *const *args, const struct ops *in,
-	      struct lab_result *ret)
+void rein_run(struct differ *d, const struct place *p, const char *const *args,
+	      const struct ops *in, struct lab_result *ret)
 {
 	const char *argv[32] = {d->rein}, *env[] = {p->home_env, p->state_env, d->env, NULL};
 	struct lab_text list = {0};

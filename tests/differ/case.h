@@ -12,8 +12,8 @@
 #include "../lab/tree.h"
 
 struct differ {
-	const char *rein;     /* program under test */
-	const char *ops;      /* differ-ops */
+	char *rein;	      /* program under test */
+	char *ops;	      /* differ-ops */
 	const char *env;      /* one more NAME=VALUE for it, or NULL */
 	struct lab_who who;   /* who runs it */
 	bool rootless;	      /* that is not root */
@@ -55,8 +55,8 @@ void native_run(const struct differ *d, const char *dir, const struct sequence *
 		const struct ops *run, uint16_t *errnos, struct op_log *log);
 void op_log_done(struct op_log *log);
 /* Run rein with the given words after "rein"; args ends with NULL. */
-void rein_run(struct differ *d, const struct place *p, const char *const *args, const struct ops *in,
-	      struct lab_result *ret);
+void rein_run(struct differ *d, const struct place *p, const char *const *args,
+	      const struct ops *in, struct lab_result *ret);
 /* `rein run MODE --workspace W … -- differ-ops`, with the list on standard input. */
 void rein_run_ops(struct differ *d, const struct place *p, const struct sequence *s,
 		  const char *mode, const struct ops *run, struct lab_result *ret);
@@ -66,7 +66,7 @@ void verdict_fail(struct verdict *v, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void explain_result(struct verdict *v, const struct lab_result *r);
 /* Fails the verdict with `what` unless the trees are equal. */
-bool check_tree(struct verdict *v, const char *what, const struct tree *want, const struct tree *got,
-		bool clock_times);
+bool check_tree(struct verdict *v, const char *what, const struct tree *want,
+		const struct tree *got, bool clock_times);
 
 #endif

@@ -116,10 +116,46 @@ static char *pick(struct gen *g, unsigned kinds)
 /* ---- names ---- */
 
 static const char *const odd_names[] = {
-	"-rf", "--", "-", " ", "a b", "new\nline", "\n", "tab\there", "quote'\"", "back\\slash", "$(x)", "*",
-	"?", "#c", "~", "...", "..x", ".hidden", "%41", "caf\303\251", "\344\275\240\345\245\275", "\377\376",
-	"bad\300\257utf", "\033[31mred", "\177", "\001\002", "a;b", "a|b", "a&b", "{x,y}", "trailing.", "CON",
-	"x:y", ".wh.file", ".wh..opq", "@", "@~1", "user.overlay.x", "#0", "lost+found",
+	"-rf",
+	"--",
+	"-",
+	" ",
+	"a b",
+	"new\nline",
+	"\n",
+	"tab\there",
+	"quote'\"",
+	"back\\slash",
+	"$(x)",
+	"*",
+	"?",
+	"#c",
+	"~",
+	"...",
+	"..x",
+	".hidden",
+	"%41",
+	"caf\303\251",
+	"\344\275\240\345\245\275",
+	"\377\376",
+	"bad\300\257utf",
+	"\033[31mred",
+	"\177",
+	"\001\002",
+	"a;b",
+	"a|b",
+	"a&b",
+	"{x,y}",
+	"trailing.",
+	"CON",
+	"x:y",
+	".wh.file",
+	".wh..opq",
+	"@",
+	"@~1",
+	"user.overlay.x",
+	"#0",
+	"lost+found",
 };
 
 static char *long_name(struct gen *g)
@@ -253,7 +289,8 @@ static int64_t owner(struct gen *g)
 
 static const char *attr_name(struct gen *g)
 {
-	static const char *const names[] = {"user.a", "user.b", "user.mime_type", "user.long.name.x"};
+	static const char *const names[] = {"user.a", "user.b", "user.mime_type",
+					    "user.long.name.x"};
 
 	return names[below(g, lab_array_size(names))];
 }
@@ -283,10 +320,10 @@ static void acl(struct gen *g, const char *path, bool is_default, bool foreign)
 		uint32_t tag, perm, id;
 	} e[] = {
 		{0x01, g->o->readable ? 7 : 6 | (uint32_t)is_default, ~0u}, /* owner */
-		{0x02, perm, who},				  /* a named user */
-		{0x04, 5, ~0u},					  /* group */
-		{0x10, (uint32_t)below(g, 8), ~0u},		  /* mask */
-		{0x20, (uint32_t)below(g, 8), ~0u},		  /* others */
+		{0x02, perm, who},					    /* a named user */
+		{0x04, 5, ~0u},						    /* group */
+		{0x10, (uint32_t)below(g, 8), ~0u},			    /* mask */
+		{0x20, (uint32_t)below(g, 8), ~0u},			    /* others */
 	};
 
 	le(&p, 2, 4);
@@ -719,11 +756,11 @@ static const struct {
 	unsigned weight;
 	void (*make)(struct gen *g);
 } makers[] = {
-	{10, op_put},	  {3, op_creat},   {8, op_append},  {8, op_pwrite},	  {5, op_trunc},
-	{3, op_punch},	  {2, op_sparse},  {7, op_unlink},  {6, op_mkdir},	  {3, op_rmdir},
-	{2, op_rmrf},	  {14, op_rename}, {2, op_openren}, {4, op_link},	  {4, op_symlink},
-	{8, op_chmod},	  {3, op_chown},   {6, op_time},    {6, op_attr},	  {4, op_acl},
-	{2, op_special},  {3, op_tmplink}, {4, op_copy},    {2, op_dir_to_file}, {2, op_file_to_dir},
+	{10, op_put},	 {3, op_creat},	  {8, op_append},  {8, op_pwrite},	{5, op_trunc},
+	{3, op_punch},	 {2, op_sparse},  {7, op_unlink},  {6, op_mkdir},	{3, op_rmdir},
+	{2, op_rmrf},	 {14, op_rename}, {2, op_openren}, {4, op_link},	{4, op_symlink},
+	{8, op_chmod},	 {3, op_chown},	  {6, op_time},	   {6, op_attr},	{4, op_acl},
+	{2, op_special}, {3, op_tmplink}, {4, op_copy},	   {2, op_dir_to_file}, {2, op_file_to_dir},
 	{3, op_remake},
 };
 

@@ -30,7 +30,7 @@ struct options {
 	struct differ d;
 	uint64_t seed, count;
 	unsigned nops;
-	bool user, pairs, one_name_only, shrink;
+	bool user, pairs, one_name_only, shrink, must_find;
 	unsigned max_failures;
 	const char *replay;
 	const char *failures; /* where failing cases are written; NULL: only printed */
@@ -56,6 +56,7 @@ static const struct option long_options[] = {
 	{"keep", no_argument, NULL, 'k'},
 	{"no-hardlink-aliasing", no_argument, NULL, 'a'},
 	{"no-inodes", no_argument, NULL, 'i'},
+	{"must-find", no_argument, NULL, 'f'},
 	{"no-shrink", no_argument, NULL, 'n'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -77,6 +78,7 @@ static void usage(void)
 	       "  --env NAME=VALUE         one more variable for the program under test\n"
 	       "  --save DIR               write failing cases there\n"
 	       "  --replay DIR             run a written case\n"
+	       "  --must-find              succeed only if a failure was found\n"
 	       "  --keep                   leave the temporary directories\n",
 	       ORDINARY_UID);
 }
@@ -151,6 +153,9 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'n':
 			o->shrink = false;
 			break;
+		case 'f':
+			o->must_find = true;
+			break;
 		case 'h':
 			usage();
 			exit(0);
@@ -196,9 +201,8 @@ static struct gen_options gen_options_for(const struct options *o, uint64_t seed
 
 static struct sequence sequence_for(const struct options *o, uint64_t seed)
 {
-	return (struct sequence){.seed = seed,
-				 .caps = !o->d.rootless && seed % 2,
-				 .redo = seed % 3 == 0};
+	return (struct sequence){
+		.seed = seed, .caps = !o->d.rootless && seed % 2, .redo = seed % 3 == 0};
 }
 
 /* ---- what a failure leaves ---- */
@@ -469,12 +473,12 @@ static void replay(struct options *o, struct tally *t)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.seed = 1,
-			    .count = 100,
-			    .nops = 30,
-			    .shrink = true,
-			    .max_failures = 3,
-			    .d.inodes = true};
+	static struct options o = {.seed = 1,
+				   .count = 100,
+				   .nops = 30,
+				   .shrink = true,
+				   .max_failures = 3,
+				   .d.inodes = true};
 	struct tally t = {0};
 	double began = lab_now(), own;
 
@@ -492,10 +496,14 @@ int main(int argc, char **argv)
 	printf("differ: %s%s, seeds %lu…%lu: %lu sequences, %lu operations, %lu %s, %lu failed\n",
 	       o.d.rootless ? "ordinary user" : "root", o.pairs ? ", pairs" : "", o.seed,
 	       o.seed + t.cases - 1, t.cases, t.ops, t.refused,
-	       o.pairs ? "refused as conflicts" : "refused (two names of one file changed)", t.failed);
-	printf("differ: %.1f s in rein, %.1f s own (%.0f sequences/s); undo restored every inode in "
+	       o.pairs ? "refused as conflicts" : "refused (two names of one file changed)",
+	       t.failed);
+	printf("differ: %.1f s in rein, %.1f s own (%.0f sequences/s); undo restored every inode "
+	       "in "
 	       "%u of %u; %u reads left out\n",
 	       o.d.rein_seconds, own, (double)t.cases / (own > 0 ? own : 1), o.d.exact_undos,
 	       o.d.undos, o.d.stale_reads);
+	if (o.must_find) /* a test of the tester */
+		return t.failed ? 0 : 1;
 	return t.failed ? 1 : 0;
 }

@@ -13,9 +13,9 @@
 struct pair {
 	struct sequence s; /* seed, caps, setup; its run is not used */
 	struct ops run[2];
-	bool apart;	 /* the sequences touch different directories */
-	bool at_once;	 /* both run at the same time with --commit */
-	int first;	 /* held: which is committed first */
+	bool apart;   /* the sequences touch different directories */
+	bool at_once; /* both run at the same time with --commit */
+	int first;    /* held: which is committed first */
 };
 
 void pair_run(struct differ *d, const struct pair *p, struct verdict *ret);

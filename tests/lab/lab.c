@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void complain(const char *fmt, va_list ap, int err)
+__attribute__((format(printf, 1, 0))) static void complain(const char *fmt, va_list ap, int err)
 {
 	fflush(stdout);
 	fprintf(stderr, "%s: ", program_invocation_short_name);
@@ -293,7 +293,7 @@ static void copy_file(int from_dir, const char *name, const char *to)
 	free(path);
 }
 
-const char *lab_stage(const char *path, const struct lab_who *who)
+char *lab_stage(char *path, const struct lab_who *who)
 {
 	const char *name = strrchr(path, '/') + 1;
 	char *from = strndup(path, (size_t)(name - path));
@@ -322,7 +322,9 @@ const char *lab_stage(const char *path, const struct lab_who *who)
 	if (dir)
 		closedir(dir);
 	free(from);
-	return lab_format("%s/%s", stage_dir, name);
+	from = lab_format("%s/%s", stage_dir, name);
+	free(path);
+	return from;
 }
 
 bool lab_full(void)
@@ -352,7 +354,8 @@ static char **environment(const struct lab_cmd *c)
 	char **env = NULL;
 	size_t n = 0;
 
-	lab_push(env, n, lab_strdup("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+	lab_push(env, n,
+		 lab_strdup("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
 	lab_push(env, n, lab_strdup("LC_ALL=C.UTF-8"));
 	for (size_t i = 0; i < lab_array_size(kept); i++)
 		if (getenv(kept[i]))

@@ -14,8 +14,9 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define LAB_BROKEN 99 /* exit status: the instrument itself failed (meson: an error, not a fail) */
-#define LAB_SKIP   77
+#define LAB_BROKEN 99 /* exit status: the instrument itself failed (meson: an error, not a fail)   \
+		       */
+#define LAB_SKIP 77
 
 #define lab_array_size(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -31,7 +32,7 @@ char *lab_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Append one element to a growing array whose capacity is always the next power of two of n. */
 #define lab_push(v, n, x)                                                                          \
 	do {                                                                                       \
-		if (((n) & ((n) - 1)) == 0)                                                        \
+		if (((n) & ((n)-1)) == 0)                                                          \
 			(v) = lab_resize((v), ((n) ? 2 * (n) : 1) * sizeof(*(v)));                 \
 		(v)[(n)++] = (x);                                                                  \
 	} while (0)
@@ -42,7 +43,8 @@ struct lab_text {
 };
 
 void lab_text_add(struct lab_text *t, const void *p, size_t n);
-void lab_text_printf(struct lab_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void lab_text_printf(struct lab_text *t, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Bytes as one word: letters, digits and a few signs as they are, the rest as %XX. */
 void lab_text_word(struct lab_text *t, const char *p, size_t n);
 void lab_text_done(struct lab_text *t);
@@ -75,9 +77,10 @@ void lab_remove(const char *path);
 
 /*
  * A program that who cannot execute where it lies (a checkout below /root) is copied, with its
- * siblings of the same stem, to a place it can be; gone when we exit. Else the path itself.
+ * siblings of the same stem, to a place it can be; gone when we exit. Else the path itself. Takes
+ * the path and gives one back.
  */
-const char *lab_stage(const char *path, const struct lab_who *who);
+char *lab_stage(char *path, const struct lab_who *who);
 bool lab_full(void); /* REIN_FULL is set: everything, not a sample */
 
 struct lab_cmd {

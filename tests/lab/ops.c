@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ops.h. An operation never blocks: fifos are opened O_NONBLOCK, sizes are bounded by the list. */
+/* See ops.h. An operation never blocks: fifos are opened O_NONBLOCK, sizes are bounded by the list.
+ */
 #include "ops.h"
 
 #include <dirent.h>
@@ -128,8 +129,8 @@ static int do_punch(const struct op *op)
 
 	if (fd < 0)
 		return -1;
-	return close_keep(fd, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, op->n[0],
-					op->n[1]));
+	return close_keep(
+		fd, fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, op->n[0], op->n[1]));
 }
 
 static int do_unlink(const struct op *op)
@@ -360,34 +361,20 @@ static const struct {
 	char links;
 	int (*run)(const struct op *op);
 } ops_table[] = {
-	{"put", "podd", 'F', do_put},
-	{"creat", "po", 0, do_creat},
-	{"append", "pdd", 'F', do_append},
-	{"pwrite", "pddd", 'F', do_pwrite},
-	{"sparse", "pdddd", 0, do_sparse},
-	{"mmap", "pddd", 'F', do_mmap},
-	{"trunc", "pd", 'F', do_trunc},
-	{"punch", "pdd", 'F', do_punch},
-	{"unlink", "p", 0, do_unlink},
-	{"mkdir", "po", 0, do_mkdir},
-	{"rmdir", "p", 0, do_rmdir},
-	{"rmrf", "p", 0, do_rmrf},
-	{"rename", "pp", 'r', do_rename},
-	{"noreplace", "pp", 'r', do_noreplace},
-	{"exchange", "pp", 'x', do_exchange},
-	{"link", "pp", 'l', do_link},
-	{"symlink", "tp", 0, do_symlink},
-	{"resym", "tp", 0, do_resym},
-	{"chmod", "po", 'F', do_chmod},
-	{"chown", "pdd", 'N', do_chown},
-	{"utime", "pdd", 'N', do_utime},
-	{"touch", "p", 'N', do_touch},
-	{"setx", "pt", 'N', do_setx},
-	{"rmx", "pt", 'N', do_rmx},
-	{"mkfifo", "po", 0, do_mkfifo},
-	{"mksock", "po", 0, do_mksock},
-	{"tmplink", "podd", 0, do_tmplink},
-	{"copy", "ppddd", 'C', do_copy},
+	{"put", "podd", 'F', do_put},	      {"creat", "po", 0, do_creat},
+	{"append", "pdd", 'F', do_append},    {"pwrite", "pddd", 'F', do_pwrite},
+	{"sparse", "pdddd", 0, do_sparse},    {"mmap", "pddd", 'F', do_mmap},
+	{"trunc", "pd", 'F', do_trunc},	      {"punch", "pdd", 'F', do_punch},
+	{"unlink", "p", 0, do_unlink},	      {"mkdir", "po", 0, do_mkdir},
+	{"rmdir", "p", 0, do_rmdir},	      {"rmrf", "p", 0, do_rmrf},
+	{"rename", "pp", 'r', do_rename},     {"noreplace", "pp", 'r', do_noreplace},
+	{"exchange", "pp", 'x', do_exchange}, {"link", "pp", 'l', do_link},
+	{"symlink", "tp", 0, do_symlink},     {"resym", "tp", 0, do_resym},
+	{"chmod", "po", 'F', do_chmod},	      {"chown", "pdd", 'N', do_chown},
+	{"utime", "pdd", 'N', do_utime},      {"touch", "p", 'N', do_touch},
+	{"setx", "pt", 'N', do_setx},	      {"rmx", "pt", 'N', do_rmx},
+	{"mkfifo", "po", 0, do_mkfifo},	      {"mksock", "po", 0, do_mksock},
+	{"tmplink", "podd", 0, do_tmplink},   {"copy", "ppddd", 'C', do_copy},
 	{"openren", "ppdd", 'w', do_openren},
 };
 
@@ -669,7 +656,7 @@ static void tell_after(struct op_log *log, const struct op *op, unsigned i, char
 	case 'w':
 		if (b->ok[0] && several_names(&b->st[0]))
 			tell(log, &b->ev[0], 'M', i);
-		/* fall through */
+		__attribute__((fallthrough));
 	case 'r':
 		if (b->ok[0])
 			tell_move(log, i, &b->st[0], &b->ev[0], op->s[1], 'r');

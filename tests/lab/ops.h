@@ -45,7 +45,8 @@ struct op_log {
 	size_t nmoved;
 };
 
-/* Build an operation by name: arguments as the table says (strings const char *, numbers int64_t). */
+/* Build an operation by name: arguments as the table says (strings const char *, numbers int64_t).
+ */
 void ops_add(struct ops *o, const char *name, ...);
 void ops_add_value(struct ops *o, const char *name, const char *path, const char *attr,
 		   const void *value, size_t n);
@@ -56,7 +57,8 @@ void ops_format_one(const struct op *op, struct lab_text *t);
 struct ops ops_select(const struct ops *o, const bool *keep);
 void ops_done(struct ops *o);
 
-/* Run them in the current directory; errnos[i] is 0 or the errno of operation i. log may be NULL. */
+/* Run them in the current directory; errnos[i] is 0 or the errno of operation i. log may be NULL.
+ */
 void ops_run(const struct ops *o, uint16_t *errnos, struct op_log *log);
 /* Give every entry under the current directory, and it itself, an old time made from its path. */
 void ops_stamp(uint64_t seed);

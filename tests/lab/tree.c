@@ -55,8 +55,9 @@ static void read_data(int fd, struct tree_entry *e)
 			if (n <= 0)
 				lab_die_errno("read '%s'", e->path);
 			for (ssize_t i = 0; i < n; i += BLOCK)
-				e->hash += hash_block(buf + i, (size_t)(n - i < BLOCK ? n - i : BLOCK),
-						      (uint64_t)(at + i) / BLOCK);
+				e->hash +=
+					hash_block(buf + i, (size_t)(n - i < BLOCK ? n - i : BLOCK),
+						   (uint64_t)(at + i) / BLOCK);
 			at += n - n % BLOCK;
 			if (n % BLOCK)
 				break;
@@ -305,7 +306,7 @@ bool tree_equal(const struct tree *want, const struct tree *got, struct tree_rul
 	unsigned lines = 0;
 
 	while (i < want->n || j < got->n) {
-		int c = i == want->n   ? 1
+		int c = i == want->n  ? 1
 			: j == got->n ? -1
 				      : strcmp(want->v[i].path, got->v[j].path);
 
