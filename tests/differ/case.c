@@ -13,10 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/*
+ * Not CAP_FSETID: the kernel wants it in the first user namespace to keep set-id bits on a write,
+ * and a box is in its own.
+ */
 #define BOX_CAPS                                                                                   \
-	(1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_FSETID |  \
-	 1ull << CAP_SETFCAP)
-#define BOX_CAPS_LIST "chown,dac_override,fowner,fsetid,setfcap"
+	(1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_SETFCAP)
+#define BOX_CAPS_LIST "chown,dac_override,fowner,setfcap"
 
 #define STATUS_HELD	121
 #define STATUS_CONFLICT 123
@@ -272,12 +275,22 @@ struct trial {
 	uint16_t *want, *got;
 };
 
+/*
+ * Where overlayfs itself answers otherwise than the filesystem below it, and nothing is changed by
+ * either: removing an access control list that is not there.
+ */
+static bool kernel_differs(const struct op *op, uint16_t want, uint16_t got)
+{
+	return !strcmp(ops_name(op), "rmx") && !strncmp(op->s[1], "system.posix_acl", 16) &&
+	       want == 0 && got == ENODATA;
+}
+
 static void compare_errnos(struct trial *t)
 {
 	for (size_t i = 0; i < t->run.n; i++) {
 		struct lab_text line = {0};
 
-		if (t->want[i] == t->got[i])
+		if (t->want[i] == t->got[i] || kernel_differs(&t->run.v[i], t->want[i], t->got[i]))
 			continue;
 		ops_format_one(&t->run.v[i], &line);
 		verdict_fail(t->v, "result", "  operation %zu gave %s, natively %s: %s", i + 1,
@@ -424,9 +437,13 @@ static void run_boxed(struct trial *t)
 
 static void compare_runs(struct trial *t)
 {
+	struct tree_rules rules = {.clock_times = true, .extra_links = &t->d->extra_links};
+	struct lab_text why = {0};
+
 	compare_errnos(t);
-	if (t->v->outcome == CASE_PASS)
-		check_tree(t->v, "tree", &t->native1, &t->work1, true);
+	if (t->v->outcome == CASE_PASS && !tree_equal(&t->native1, &t->work1, rules, &why))
+		verdict_fail(t->v, "tree", "%s", why.p);
+	lab_text_done(&why);
 	if (t->v->outcome == CASE_PASS)
 		check_untouched(t, "inode", &t->work1);
 }

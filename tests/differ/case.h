@@ -22,6 +22,7 @@ struct differ {
 	double rein_seconds;  /* spent in the program under test */
 	unsigned exact_undos; /* undo gave back even the changed files' inodes */
 	unsigned undos;
+	unsigned extra_links; /* see struct tree_rules */
 	unsigned stale_reads; /* operations taken out, see alias.h */
 };
 

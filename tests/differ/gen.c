@@ -786,6 +786,31 @@ static void make_ops(struct gen *g, unsigned count)
 		ops_add(g->out, "utime", ".", seconds(g), (int64_t)below(g, 1000000000));
 }
 
+static bool named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, n) && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	return false;
+}
+
+static void leave_out(const struct gen_options *o, struct ops *run)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < run->n; i++) {
+		if (named(o->without, ops_name(&run->v[i]))) {
+			free(run->v[i].s[0]);
+			free(run->v[i].s[1]);
+		} else {
+			run->v[kept++] = run->v[i];
+		}
+	}
+	run->n = kept;
+}
+
 static void gen_done(struct gen *g)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -801,6 +826,7 @@ void gen_sequence(const struct gen_options *o, struct ops *setup, struct ops *ru
 	close_tree(&g);
 	g.out = run;
 	make_ops(&g, o->nops);
+	leave_out(o, run);
 	gen_done(&g);
 }
 
@@ -826,6 +852,7 @@ void gen_pair(const struct gen_options *o, bool apart, struct ops *setup, struct
 		g.out = &run[i];
 		g.under = apart ? sides[i] : NULL;
 		make_ops(&g, o->nops);
+		leave_out(o, &run[i]);
 		while (g.n)
 			free(g.v[--g.n].path);
 		for (size_t j = 0; j < n && i == 0; j++)

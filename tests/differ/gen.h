@@ -12,11 +12,12 @@
 struct gen_options {
 	uint64_t seed;
 	unsigned nops;
-	bool root;	    /* the tree may have foreign owners and capabilities */
-	bool chown;	    /* operations may change owners (the run has the capabilities) */
-	bool readable;	    /* the tester has no privilege: nothing it cannot read */
-	bool one_name_only; /* never touch the second name of a hard-linked file */
-	uint32_t uid, gid;  /* who the operations run as */
+	bool root;	     /* the tree may have foreign owners and capabilities */
+	bool chown;	     /* operations may change owners (the run has the capabilities) */
+	bool readable;	     /* the tester has no privilege: nothing it cannot read */
+	bool one_name_only;  /* never touch the second name of a hard-linked file */
+	const char *without; /* operations to leave out, by name, separated by commas; or NULL */
+	uint32_t uid, gid;   /* who the operations run as */
 };
 
 /* setup makes the tree; then n sequences of operations, each meant for the tree setup made. */

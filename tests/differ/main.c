@@ -30,9 +30,10 @@ struct options {
 	struct differ d;
 	uint64_t seed, count;
 	unsigned nops;
-	bool user, pairs, one_name_only, shrink, must_find;
+	bool user, pairs, one_name_only, shrink, must_find, readable;
 	unsigned max_failures;
 	const char *replay;
+	const char *without;  /* names of operations to leave out, or NULL */
 	const char *failures; /* where failing cases are written; NULL: only printed */
 };
 
@@ -56,6 +57,8 @@ static const struct option long_options[] = {
 	{"keep", no_argument, NULL, 'k'},
 	{"no-hardlink-aliasing", no_argument, NULL, 'a'},
 	{"no-inodes", no_argument, NULL, 'i'},
+	{"without", required_argument, NULL, 'w'},
+	{"readable", no_argument, NULL, 'q'},
 	{"must-find", no_argument, NULL, 'f'},
 	{"no-shrink", no_argument, NULL, 'n'},
 	{"help", no_argument, NULL, 'h'},
@@ -72,6 +75,8 @@ static void usage(void)
 	       "  --user                   run as uid %d (needs root)\n"
 	       "  --pairs                  two transactions on one workspace\n"
 	       "  --no-hardlink-aliasing   touch hard-linked files by one name only\n"
+	       "  --readable               no files and directories closed to their owner\n"
+	       "  --without OP[,OP]        leave out these operations\n"
 	       "  --no-inodes              untouched files may become other inodes\n"
 	       "  --no-shrink              report failures as they are\n"
 	       "  --max-failures N         stop after so many (3)\n"
@@ -153,6 +158,12 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'n':
 			o->shrink = false;
 			break;
+		case 'w':
+			o->without = optarg;
+			break;
+		case 'q':
+			o->readable = true;
+			break;
 		case 'f':
 			o->must_find = true;
 			break;
@@ -192,7 +203,8 @@ static struct gen_options gen_options_for(const struct options *o, uint64_t seed
 		.nops = o->nops,
 		.root = root,
 		.chown = root && seed % 2,
-		.readable = geteuid() != 0,
+		.readable = o->readable || geteuid() != 0,
+		.without = o->without,
 		.one_name_only = o->one_name_only,
 		.uid = o->user ? ORDINARY_UID : geteuid(),
 		.gid = o->user ? ORDINARY_UID : getegid(),
@@ -257,14 +269,14 @@ static void print_script(const struct failure *f, const struct lab_text *texts, 
 	       f->s ? f->s->seed : f->p->s.seed, texts[0].p);
 	if (f->s) {
 		printf("%s%s run --commit --workspace $D/w %s-- %s <<'END'\n%sEND\n", as, d->rein,
-		       caps ? "--cap-add chown,dac_override,fowner,fsetid,setfcap " : "", d->ops,
+		       caps ? "--cap-add chown,dac_override,fowner,setfcap " : "", d->ops,
 		       texts[1].p);
 	} else {
 		for (int i = 0; i < 2; i++)
 			printf("%s%s run %s --workspace $D/w %s-- %s <<'END'%s\n%sEND\n", as,
 			       d->rein, f->p->at_once ? "--commit" : "--hold",
-			       caps ? "--cap-add chown,dac_override,fowner,fsetid,setfcap " : "",
-			       d->ops, f->p->at_once && i == 0 ? " &" : "", texts[i + 1].p);
+			       caps ? "--cap-add chown,dac_override,fowner,setfcap " : "", d->ops,
+			       f->p->at_once && i == 0 ? " &" : "", texts[i + 1].p);
 		if (!f->p->at_once)
 			printf("%s%s commit %s; %s%s commit %s\n", as, d->rein,
 			       f->p->first ? "@" : "@~1", as, d->rein, f->p->first ? "@~1" : "@");
@@ -498,6 +510,9 @@ int main(int argc, char **argv)
 	       o.seed + t.cases - 1, t.cases, t.ops, t.refused,
 	       o.pairs ? "refused as conflicts" : "refused (two names of one file changed)",
 	       t.failed);
+	if (o.d.extra_links)
+		printf("differ: %u files show a link more: the undo store holds the deleted name\n",
+		       o.d.extra_links);
 	printf("differ: %.1f s in rein, %.1f s own (%.0f sequences/s); undo restored every inode "
 	       "in "
 	       "%u of %u; %u reads left out\n",

@@ -438,6 +438,11 @@ void ops_format_one(const struct op *op, struct lab_text *t)
 	lab_text_add(t, "\n", 1);
 }
 
+const char *ops_name(const struct op *op)
+{
+	return ops_table[op->kind].name;
+}
+
 void ops_format(const struct ops *o, struct lab_text *t)
 {
 	lab_text_add(t, "", 0);

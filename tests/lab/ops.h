@@ -53,6 +53,7 @@ void ops_add_value(struct ops *o, const char *name, const char *path, const char
 void ops_parse(struct ops *o, const char *text, size_t n); /* dies on a malformed line */
 void ops_format(const struct ops *o, struct lab_text *t);
 void ops_format_one(const struct op *op, struct lab_text *t);
+const char *ops_name(const struct op *op);
 /* The operations whose bit is set; shares the strings, so free only the array. */
 struct ops ops_select(const struct ops *o, const bool *keep);
 void ops_done(struct ops *o);

@@ -272,7 +272,10 @@ static void diff_entry(struct diff *d)
 	diff_number(d, "type and mode", w->st.st_mode, g->st.st_mode, "o");
 	diff_number(d, "uid", w->st.st_uid, g->st.st_uid, "d");
 	diff_number(d, "gid", w->st.st_gid, g->st.st_gid, "d");
-	diff_number(d, "links", w->st.st_nlink, g->st.st_nlink, "d");
+	if (d->rules.extra_links && !S_ISDIR(g->st.st_mode) && g->st.st_nlink > w->st.st_nlink)
+		++*d->rules.extra_links;
+	else
+		diff_number(d, "links", w->st.st_nlink, g->st.st_nlink, "d");
 	diff_number(d, "device", w->st.st_rdev, g->st.st_rdev, "d");
 	if (!S_ISDIR(w->st.st_mode))
 		diff_number(d, "size", (uint64_t)w->st.st_size, (uint64_t)g->st.st_size, "d");

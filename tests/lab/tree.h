@@ -41,6 +41,11 @@ struct tree_rules {
 	 * tree's start and its taking. Without this, times are equal or not.
 	 */
 	bool clock_times;
+	/*
+	 * A deleted name of a file with several names lives on in the undo store, and counts: such
+	 * a file may show more links than expected. How often that was is added here. NULL: no.
+	 */
+	unsigned *extra_links;
 	bool inodes; /* the inode numbers must be the same, too */
 };
 
