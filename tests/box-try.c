@@ -76,8 +76,12 @@ static void add_rule(enum rein_access access, char *path)
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
 	(void)st;
-	(void)flag;
 	(void)ftw;
+	/* overlayfs leaves a directory nobody may enter in its work directory. */
+	if (flag == FTW_DNR) {
+		chmod(path, 0700);
+		return nftw(path, remove_entry, 32, FTW_DEPTH | FTW_PHYS);
+	}
 	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
@@ -97,15 +101,19 @@ static char *box_program(void)
 	return rein_asprintf("%s/src/sandbox/box/rein-box", path);
 }
 
-/* An overlay that was mounted volatile cannot be mounted again until this is gone. */
-static void forget_volatile(void)
+/* Loops: each run gets upper and work directories nobody has used. */
+static int renew(unsigned long run)
 {
 	for (size_t i = 0; i < spec.nroots; i++) {
-		auto_free char *p = rein_asprintf("%s/work/incompat/volatile", roots[i].work);
-
-		if (p)
-			rmdir(p);
+		rein_free(roots[i].upper);
+		rein_free(roots[i].work);
+		roots[i].upper = rein_asprintf("%s/upper%lu", roots[i].store, run);
+		roots[i].work = rein_asprintf("%s/work%lu", roots[i].store, run);
+		if (!roots[i].upper || !roots[i].work || mkdir(roots[i].upper, 0755) < 0 ||
+		    mkdir(roots[i].work, 0700) < 0)
+			return -1;
 	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -200,10 +208,11 @@ int main(int argc, char **argv)
 	spec.roots = roots;
 	spec.paths = rules;
 	for (unsigned long i = 0; i < loops; i++) {
-		uint64_t began = rein_mono_ns();
+		uint64_t began;
 
-		if (i)
-			forget_volatile();
+		if (i && renew(i) < 0)
+			return fail("renew");
+		began = rein_mono_ns();
 		if (rein_box_launch(&spec, program, &result, &err) < 0) {
 			fprintf(stderr, "box-try: %s\n", err.msg);
 			status = rein_code_exit(err.code);

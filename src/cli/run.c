@@ -345,8 +345,8 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 			print_json(r, "hold", rest, &err);
 		if (err.code != REIN_E_CONFLICT)
 			return rein_fail(&err, false);
-		rein_say("%s, but the workspace changed meanwhile: held %s, nothing was committed",
-			 end_text(r), r->tx.id);
+		rein_say("%s, but it cannot be committed: held %s, nothing was changed", end_text(r),
+			 r->tx.id);
 		rein_print_conflicts(&r->tx, &r->changes);
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  r->tx.id, r->tx.id);

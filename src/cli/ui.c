@@ -17,18 +17,18 @@
 #include "base/auto.h"
 #include "base/json.h"
 
-static bool utf8;
 static pid_t pager;
-
-void rein_ui_init(void)
-{
-	setlocale(LC_CTYPE, "");
-	utf8 = rein_streq(nl_langinfo(CODESET), "UTF-8");
-}
 
 bool rein_ui_utf8(void)
 {
-	return utf8;
+	static int known;
+
+	/* reading the locale costs a tenth of a millisecond: only where it is asked for */
+	if (!known) {
+		setlocale(LC_CTYPE, "");
+		known = rein_streq(nl_langinfo(CODESET), "UTF-8") ? 1 : -1;
+	}
+	return known > 0;
 }
 
 static bool coloured(FILE *f)

@@ -14,7 +14,6 @@
 
 enum rein_colour { REIN_PLAIN, REIN_BOLD, REIN_DIM, REIN_RED, REIN_GREEN, REIN_YELLOW, REIN_CYAN };
 
-void rein_ui_init(void);
 bool rein_ui_utf8(void);
 /* The escape sequence for a stream, or "". */
 const char *rein_ui(FILE *f, enum rein_colour c);

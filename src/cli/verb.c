@@ -12,7 +12,6 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	const struct rein_verb *verb = rein_verb_find(name);
 	struct rein_err err = {0};
 
-	rein_ui_init();
 	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
 		*status = rein_fail(&err, common->json);
 		return 1;

@@ -2,7 +2,9 @@
 /*
  * The order of the stages: view, transaction, box, effects, decision. The only code that knows it.
  *
- *	rein_engine_open -> rein_engine_run -> (look) -> rein_engine_settle -> rein_run_done
+ *	rein_engine_open
+ *	  -> rein_engine_begin -> rein_engine_exec (once or more) -> rein_engine_effects
+ *	  -> (look) -> rein_engine_settle -> rein_run_done
  */
 #ifndef REIN_ENGINE_ENGINE_H
 #define REIN_ENGINE_ENGINE_H
@@ -10,6 +12,7 @@
 #include "base/strlist.h"
 #include "model/box.h"
 #include "model/change.h"
+#include "sandbox/hide.h"
 #include "sandbox/view.h"
 #include "txn/txn.h"
 
@@ -40,11 +43,26 @@ struct rein_run {
 	struct rein_box_result result;
 	struct rein_view view;
 	struct rein_strlist env_dropped;
+	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
+	size_t nmasks;
+	unsigned execs;
 };
 
-/* Run the command to its end. The transaction is then open, undecided. */
+/* Decide what the box sees and open a transaction over it; argv is only described. */
+int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
+		      struct rein_err *err);
+/* Run o->argv in it to its end. On failure the transaction is as before; drop or settle it. */
+int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		     struct rein_err *err);
+/* Read what was done so far. */
+int rein_engine_scan(struct rein_run *r, struct rein_err *err);
+/* The same; nothing: the transaction is dropped and has_tx false. */
+int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_err *err);
+/* All three; on failure nothing is left. */
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err);
+/* Take an undecided transaction away without a trace. */
+int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err *err);
 void rein_run_done(struct rein_run *r);
 
 enum rein_settle { REIN_SETTLE_HOLD = 0, REIN_SETTLE_COMMIT, REIN_SETTLE_DISCARD };

@@ -29,9 +29,17 @@ struct interval {
 	enum rein_filter_action action;
 };
 
+struct fixup {
+	size_t at;
+	bool taken;
+	enum rein_filter_action action;
+};
+
 struct writer {
 	struct rein_filter *out;
 	const struct rein_filter_options *options;
+	struct fixup fixups[MAX_INTERVALS];
+	size_t nfixups;
 	bool failed;
 };
 
@@ -163,22 +171,64 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 	}
 }
 
-static void emit_search(struct writer *w, const struct interval *v, size_t n)
+/* A conditional jump to an action whose place is not known yet. */
+static void jump_later(struct writer *w, size_t at, bool taken, enum rein_filter_action action)
 {
-	size_t half = n / 2, jump, right;
-
-	if (n == 1) {
-		emit_action(w, v[0].action);
+	if (w->nfixups == ARRAY_SIZE(w->fixups)) {
+		w->failed = true;
 		return;
 	}
-	jump = w->out->n;
-	emit(w, BPF_JMP | BPF_JGE | BPF_K, v[half].first, 0, 1);
-	emit(w, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_search(w, v, half);
-	right = w->out->n;
-	if (!w->failed)
-		w->out->code[jump + 1].k = (uint32_t)(right - jump - 2);
-	emit_search(w, v + half, n - half);
+	w->fixups[w->nfixups++] = (struct fixup){at, taken, action};
+}
+
+static void set_jump(struct writer *w, size_t at, bool taken, size_t to)
+{
+	size_t distance = to - at - 1;
+
+	if (w->failed || distance > 255) {
+		w->failed = true;
+		return;
+	}
+	if (taken)
+		w->out->code[at].jt = (uint8_t)distance;
+	else
+		w->out->code[at].jf = (uint8_t)distance;
+}
+
+static void emit_search(struct writer *w, const struct interval *v, size_t n)
+{
+	size_t half = n / 2, at = w->out->n;
+
+	emit(w, BPF_JMP | BPF_JGE | BPF_K, v[half].first, 0, 0);
+	if (half == 1)
+		jump_later(w, at, false, v[0].action);
+	else
+		emit_search(w, v, half); /* right behind: no distance */
+	if (n - half == 1) {
+		jump_later(w, at, true, v[half].action);
+	} else {
+		set_jump(w, at, true, w->out->n);
+		emit_search(w, v + half, n - half);
+	}
+}
+
+/* Every action that is used, once, and the jumps to it. */
+static void emit_actions(struct writer *w)
+{
+	for (int action = 0; action < REIN_FILTER__MAX; action++) {
+		size_t at = w->out->n;
+		bool used = false;
+
+		for (size_t i = 0; i < w->nfixups; i++) {
+			if (w->fixups[i].action != (enum rein_filter_action)action)
+				continue;
+			set_jump(w, w->fixups[i].at, w->fixups[i].taken, at);
+			used = true;
+		}
+		if (used)
+			emit_action(w, (enum rein_filter_action)action);
+	}
+	w->nfixups = 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -222,6 +272,7 @@ static void emit_arch(struct writer *w, const struct rein_filter_arch *arch)
 	}
 	emit(w, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	emit_search(w, v, n);
+	emit_actions(w);
 }
 
 /* if (arch == this) { search } */

@@ -98,6 +98,8 @@ int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
 		put(&b, "store", t->roots[i].store);
 		put(&b, "upper", t->roots[i].upper);
 		put(&b, "work", t->roots[i].work);
+		if (t->roots[i].mask)
+			put(&b, "mask", t->roots[i].mask);
 		put_num(&b, "staged", t->roots[i].staged);
 		put_num(&b, "begin", (uint64_t)t->begin_ns[i]);
 	}
@@ -175,6 +177,8 @@ static int take_string(struct rein_tx *t, const char *key, char *copy)
 		to = &r->upper;
 	else if (r && rein_streq(key, "work"))
 		to = &r->work;
+	else if (r && rein_streq(key, "mask"))
+		to = &r->mask;
 	else if (rein_streq(key, "arg"))
 		return add_arg(t, copy) < 0 ? -1 : 1;
 	else if (rein_streq(key, "root"))

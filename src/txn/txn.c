@@ -162,6 +162,16 @@ int rein_remove_work(const struct rein_tx *t, struct rein_err *err)
 	return 0;
 }
 
+int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err)
+{
+	if (rein_remove_work(t, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_mkdirs(AT_FDCWD, t->roots[i].work, err) < 0)
+			return -err->code;
+	return 0;
+}
+
 #define BASE_MAX (4u << 20)
 
 /*

@@ -65,6 +65,8 @@ int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n
 		   struct rein_tx *ret, struct rein_err *err);
 /* Nothing happened: take every trace away. */
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
+/* Make the layers fit to be mounted once more. */
+int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* RUNNING to HELD, with what the run changed. */
 int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, const struct rein_changes *c,
 		  struct rein_err *err);

@@ -461,14 +461,12 @@ void box_mount(struct box *box)
 	}
 	/*
 	 * Only what is mounted can be cloned (before Linux 6.15), so the private file system goes
-	 * over "/", where no path leads to it, and is taken off again when all is attached.
+	 * where its own /dev will cover it. It stays there: taking it off would cost 90 us.
 	 */
-	if (sys_mount_attach(p.fd, AT_FDCWD, "/") < 0)
+	if (sys_mount_attach(p.fd, AT_FDCWD, "/dev") < 0)
 		box_step_failed(box, REIN_STEP_TMPFS, 0);
 	for (uint32_t i = first; i < box->plan->nmounts; i++)
 		attach_one(box, i, &p, &kept);
-	if (fchdir(p.fd) < 0 || umount2(".", MNT_DETACH) < 0)
-		box_step_failed(box, REIN_STEP_TMPFS, 0);
 	close(p.fd);
 	/* A working directory from before lies below what was mounted since: enter it anew. */
 	if (chdir(rein_plan_str(box->plan, box->plan->cwd)) < 0)
