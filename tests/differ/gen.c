@@ -826,6 +826,7 @@ void gen_sequence(const struct gen_options *o, struct ops *setup, struct ops *ru
 	close_tree(&g);
 	g.out = run;
 	make_ops(&g, o->nops);
+	leave_out(o, setup);
 	leave_out(o, run);
 	gen_done(&g);
 }
@@ -858,6 +859,7 @@ void gen_pair(const struct gen_options *o, bool apart, struct ops *setup, struct
 		for (size_t j = 0; j < n && i == 0; j++)
 			note(&g, saved[j].path, saved[j].kind, saved[j].second);
 	}
+	leave_out(o, setup);
 	for (size_t j = 0; j < n; j++)
 		free(saved[j].path);
 	free(saved);

@@ -47,6 +47,68 @@ static bool pass(struct search *s, size_t list, size_t chunk)
 	return any;
 }
 
+/* ---- names ---- */
+
+struct names {
+	char **v;
+	size_t n;
+};
+
+static char *short_name(struct names *names, const char *name, size_t n)
+{
+	size_t i = 0;
+
+	if (n == 0 || (n == 1 && *name == '.') || (n == 2 && !memcmp(name, "..", 2)))
+		return lab_format("%.*s", (int)n, name);
+	while (i < names->n && (strlen(names->v[i]) != n || memcmp(names->v[i], name, n)))
+		i++;
+	if (i == names->n)
+		lab_push(names->v, names->n, lab_format("%.*s", (int)n, name));
+	return i < 26 ? lab_format("%c", (char)('a' + i)) : lab_format("n%zu", i);
+}
+
+static char *short_path(struct names *names, const char *path)
+{
+	struct lab_text t = {0};
+
+	lab_text_add(&t, "", 0);
+	for (;;) {
+		size_t n = strcspn(path, "/");
+		char *s = short_name(names, path, n);
+
+		lab_text_add(&t, s, strlen(s));
+		free(s);
+		path += n;
+		if (!*path)
+			return t.p;
+		lab_text_add(&t, path++, 1);
+	}
+}
+
+static void try_short_names(struct search *s)
+{
+	struct ops *old = lab_alloc(s->nlists * sizeof(*old));
+	struct names names = {0};
+
+	memcpy(old, s->lists, s->nlists * sizeof(*old));
+	for (size_t i = 0; i < s->nlists; i++) {
+		s->lists[i].v = lab_alloc((old[i].n + 1) * sizeof(struct op));
+		for (size_t j = 0; j < old[i].n; j++) {
+			struct op *op = &s->lists[i].v[j];
+
+			*op = old[i].v[j];
+			for (int k = 0; k < 2; k++) {
+				if (!op->s[k] || !ops_is_path(op, k))
+					continue;
+				op->s[k] = short_path(&names, op->s[k]);
+				op->sn[k] = strlen(op->s[k]);
+			}
+		}
+	}
+	if (!s->fails(s->ctx, s->lists))
+		memcpy(s->lists, old, s->nlists * sizeof(*old));
+}
+
 void shrink(struct ops *lists, size_t nlists, shrink_fails fails, void *ctx, double seconds)
 {
 	struct search s = {lists, nlists, fails, ctx, lab_now() + seconds};
@@ -68,4 +130,5 @@ void shrink(struct ops *lists, size_t nlists, shrink_fails fails, void *ctx, dou
 				any |= pass(&s, i, chunk);
 		}
 	}
+	try_short_names(&s);
 }

@@ -14,8 +14,9 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define LAB_BROKEN 99 /* exit status: the instrument itself failed (meson: an error, not a fail)   \
-		       */
+#define LAB_BROKEN                                                                                 \
+	99 /* exit status: the instrument itself failed (meson: an error, not a fail)              \
+	    */
 #define LAB_SKIP 77
 
 #define lab_array_size(a) (sizeof(a) / sizeof((a)[0]))

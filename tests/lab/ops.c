@@ -443,6 +443,13 @@ const char *ops_name(const struct op *op)
 	return ops_table[op->kind].name;
 }
 
+bool ops_is_path(const struct op *op, int i)
+{
+	const char *args = ops_table[op->kind].args;
+
+	return args[i] == 'p' || (args[i] == 't' && i == 0);
+}
+
 void ops_format(const struct ops *o, struct lab_text *t)
 {
 	lab_text_add(t, "", 0);

@@ -54,6 +54,7 @@ void ops_parse(struct ops *o, const char *text, size_t n); /* dies on a malforme
 void ops_format(const struct ops *o, struct lab_text *t);
 void ops_format_one(const struct op *op, struct lab_text *t);
 const char *ops_name(const struct op *op);
+bool ops_is_path(const struct op *op, int i); /* s[i] is a path or a link's target */
 /* The operations whose bit is set; shares the strings, so free only the array. */
 struct ops ops_select(const struct ops *o, const bool *keep);
 void ops_done(struct ops *o);
