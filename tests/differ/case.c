@@ -235,10 +235,10 @@ void rein_run(struct differ *d, const struct place *p, const char *const *args,
 }
 
 void rein_run_ops(struct differ *d, const struct place *p, const struct sequence *s,
-		  const char *mode, const struct ops *run, struct lab_result *ret)
+		  const char *mode, const char *say, const struct ops *run, struct lab_result *ret)
 {
-	const char *plain[] = {"run", mode, "-q", "--workspace", p->work, "--", d->ops, NULL};
-	const char *caps[] = {"run",	   mode,	  "-q", "--workspace", p->work,
+	const char *plain[] = {"run", mode, say, "--workspace", p->work, "--", d->ops, NULL};
+	const char *caps[] = {"run",	   mode,	  say,	"--workspace", p->work,
 			      "--cap-add", BOX_CAPS_LIST, "--", d->ops,	       NULL};
 
 	rein_run(d, p, s->caps && !d->rootless ? caps : plain, run, ret);
@@ -419,7 +419,7 @@ static void run_boxed(struct trial *t)
 	struct timespec start = lab_filetime();
 	struct lab_result r;
 
-	rein_run_ops(t->d, &t->place, t->s, "--commit", &t->run, &r);
+	rein_run_ops(t->d, &t->place, t->s, "--commit", "-q", &t->run, &r);
 	tree_take(&t->work1, t->place.work, start);
 	if (is_documented_refusal(t, &r)) {
 		t->v->outcome = CASE_REFUSED;

@@ -58,9 +58,9 @@ void op_log_done(struct op_log *log);
 /* Run rein with the given words after "rein"; args ends with NULL. */
 void rein_run(struct differ *d, const struct place *p, const char *const *args,
 	      const struct ops *in, struct lab_result *ret);
-/* `rein run MODE --workspace W … -- differ-ops`, with the list on standard input. */
+/* `rein run MODE SAY --workspace W … -- differ-ops`, with the list on standard input. */
 void rein_run_ops(struct differ *d, const struct place *p, const struct sequence *s,
-		  const char *mode, const struct ops *run, struct lab_result *ret);
+		  const char *mode, const char *say, const struct ops *run, struct lab_result *ret);
 /* The errnos differ-ops printed; false when they are not all there. */
 bool parse_errnos(const char *text, size_t n, uint16_t *errnos);
 void verdict_fail(struct verdict *v, const char *what, const char *fmt, ...)

@@ -404,12 +404,18 @@ static void pair_failed(struct options *o, const struct pair *p, struct verdict 
 	struct shrink_context c = {.o = o, .p = *p, .what = v->what};
 	struct ops lists[3] = {p->s.setup, p->run[0], p->run[1]};
 	struct pair small = *p;
+	struct verdict again;
 
 	if (o->shrink) {
 		shrink(lists, 3, pair_still_fails, &c, SHRINK_SECONDS);
 		small.s.setup = lists[0];
 		small.run[0] = lists[1];
 		small.run[1] = lists[2];
+		pair_run(&o->d, &small, &again);
+		if (again.outcome == CASE_FAIL) {
+			lab_text_done(&v->why);
+			*v = again;
+		}
 	}
 	report(&(struct failure){o, NULL, &small, v});
 	for (int i = 0; i < 3 && o->shrink; i++)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,6 +29,7 @@ struct duel {
 	struct tree start, now;
 	struct timespec began;
 	uint16_t *got[2];
+	char txn[2][32]; /* names of the held ones; empty: nothing was changed, nothing is held */
 };
 
 static void serial_run(struct duel *u, const int *order, int count, struct serial *ret)
@@ -92,37 +94,48 @@ static bool took_results(struct duel *u, int which, const struct lab_result *r)
 	return false;
 }
 
+/* The report of a held run names its transaction. */
+static void take_name(const char *json, char txn[32])
+{
+	static const char key[] = "\"transaction\":{\"id\":\"";
+	const char *at = strstr(json, key);
+
+	txn[0] = '\0';
+	if (at)
+		snprintf(txn, 32, "%.*s", (int)strcspn(at + sizeof(key) - 1, "\""),
+			 at + sizeof(key) - 1);
+}
+
 static bool hold(struct duel *u, int which)
 {
 	struct lab_result r;
 	bool ok;
 
-	rein_run_ops(u->d, &u->place, &u->p->s, "--hold", &u->p->run[which], &r);
+	rein_run_ops(u->d, &u->place, &u->p->s, "--hold", "--json", &u->p->run[which], &r);
 	ok = took_results(u, which, &r);
+	take_name(r.err.p, u->txn[which]);
 	lab_result_done(&r);
 	return ok;
 }
 
-static int verb(struct duel *u, const char *name, const char *txn, struct lab_result *r)
+static int verb(struct duel *u, const char *name, int which, struct lab_result *r)
 {
-	const char *args[] = {name, txn, NULL};
+	const char *args[] = {name, u->txn[which], NULL};
 
+	if (!u->txn[which][0]) {
+		*r = (struct lab_result){0};
+		return 0;
+	}
 	rein_run(u->d, &u->place, args, NULL, r);
 	return r->status;
-}
-
-/* `@` is the latest transaction begun: the second one held. */
-static const char *txn_name(int which)
-{
-	return which == 0 ? "@~1" : "@";
 }
 
 static void expect_verb(struct duel *u, const char *name, int which)
 {
 	struct lab_result r;
 
-	if (verb(u, name, txn_name(which), &r) != 0) {
-		verdict_fail(u->v, name, "  rein %s %s failed\n", name, txn_name(which));
+	if (verb(u, name, which, &r) != 0) {
+		verdict_fail(u->v, name, "  rein %s %s failed\n", name, u->txn[which]);
 		explain_result(u->v, &r);
 	}
 	lab_result_done(&r);
@@ -169,7 +182,7 @@ static void one_after_other(struct duel *u)
 	if (u->v->outcome != CASE_PASS)
 		return;
 	tree_take(&between, u->place.work, (struct timespec){0});
-	switch (verb(u, "commit", txn_name(order[1]), &r)) {
+	switch (verb(u, "commit", order[1], &r)) {
 	case 0:
 		expect_serial(u, "pair-second", order, 2);
 		if (u->v->outcome == CASE_PASS)
