@@ -46,7 +46,7 @@ struct plan {
 };
 
 /* Places of every box's own: nothing outside is seen there. */
-static const char *const private_dirs[] = {"/proc", "/sys", "/dev", "/tmp", "/run"};
+static const char *const private_dirs[] = {"/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/run"};
 
 static bool is_private(const char *path)
 {
