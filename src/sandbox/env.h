@@ -14,7 +14,7 @@
 #define REIN_SANDBOX_ENV_H
 
 #include "base/err.h"
-#include "sandbox/viewlist.h"
+#include "base/strlist.h"
 
 struct rein_env_opts {
 	char *const *environ;  /* what Rein itself was given */

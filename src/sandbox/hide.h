@@ -28,7 +28,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "sandbox/viewlist.h"
+#include "base/strlist.h"
 
 struct rein_hide_opts {
 	const char *state_dir;

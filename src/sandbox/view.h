@@ -28,7 +28,7 @@
 
 #include "base/err.h"
 #include "model/box.h"
-#include "sandbox/viewlist.h"
+#include "base/strlist.h"
 
 struct rein_view_opts {
 	const char *cwd;	/* absolute, as the user wrote it ($PWD); NULL: getcwd() */

@@ -3,8 +3,8 @@
  * A growing list of owned strings, always terminated by NULL once something was added. A failed
  * append leaves the list as it was.
  */
-#ifndef REIN_SANDBOX_VIEWLIST_H
-#define REIN_SANDBOX_VIEWLIST_H
+#ifndef REIN_BASE_STRLIST_H
+#define REIN_BASE_STRLIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
