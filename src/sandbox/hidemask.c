@@ -19,6 +19,7 @@
 #include "sandbox/viewhash.h"
 
 #define XATTR_LIST_MAX_ 65536
+#define TRIES		100
 
 /* ---- metadata of one directory, [M3] ---- */
 
@@ -77,7 +78,8 @@ static int refresh_dir(const char *real, const char *mask, struct rein_err *err)
 		if (lchown(mask, r.st_uid, r.st_gid) < 0 &&
 		    lchown(mask, (uid_t)-1, r.st_gid) < 0 && errno != EPERM && errno != EINVAL)
 			return rein_err_errno(err, "mask directory '%s'", mask);
-	chmod(mask, 0700);
+	if (!(m.st_mode & 0200)) /* attributes of the user kind need write permission */
+		chmod(mask, m.st_mode | 0700);
 	copy_attrs(real, mask);
 	if (chmod(mask, r.st_mode & 07777) < 0)
 		return rein_err_errno(err, "mask directory '%s'", mask);
@@ -327,11 +329,16 @@ static int write_lock(const char *dir, const struct rein_buf *text, struct rein_
 	return 0;
 }
 
+/*
+ * Locked before it has its name, so that no sweep can take it away again. *ret_lock stays -1 if
+ * somebody else was first.
+ */
 static int build(const char *real, const char *place, const char *dir,
 		 const struct rein_strlist *dirs, const struct rein_strlist *paths,
-		 const struct rein_buf *text, struct rein_err *err)
+		 const struct rein_buf *text, int *ret_lock, struct rein_err *err)
 {
 	char temp[PATH_MAX], tree[PATH_MAX];
+	auto_close int lock = -1;
 	int rc;
 
 	if ((size_t)snprintf(temp, sizeof(temp), "%s/.new-XXXXXX", place) >= sizeof(temp) ||
@@ -342,9 +349,15 @@ static int build(const char *real, const char *place, const char *dir,
 		rc = refresh(real, tree, dirs, err);
 	if (rc == 0)
 		rc = write_lock(temp, text, err);
-	if (rc == 0 && rename(temp, dir) < 0 && errno != EEXIST && errno != ENOTEMPTY)
+	if (rc == 0 && (lock = lock_mask(temp, LOCK_SH)) < 0)
+		rc = rein_err_errno(err, "lock the mask '%s'", temp);
+	if (rc == 0 && rename(temp, dir) == 0) {
+		*ret_lock = take_fd(&lock);
+		return 0;
+	}
+	if (rc == 0 && errno != EEXIST && errno != ENOTEMPTY)
 		rc = rein_err_errno(err, "mask '%s'", dir);
-	remove_tree(AT_FDCWD, temp, 0); /* nothing is there if it was renamed */
+	remove_tree(AT_FDCWD, temp, 0);
 	return rc;
 }
 
@@ -370,13 +383,15 @@ int rein_hidemask_get(const struct rein_hide_opts *opts, const char *real, int r
 		 (unsigned long long)rein_hash64(text.p, text.n, 4));
 	if (!join(dir, place, name) || !join(tree, dir, "tree"))
 		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", place);
-	for (int tries = 0; lock < 0; tries++) {
+	/* A mask that is there may go before it is locked, one that is not may come: then again. */
+	for (int tries = 0; lock < 0 && tries < TRIES; tries++) {
 		lock = lock_mask(dir, LOCK_SH);
-		if (lock >= 0 || tries > 8)
+		if (lock >= 0)
 			break;
-		if (build(real, place, dir, &dirs, paths, &text, err) < 0)
+		if (build(real, place, dir, &dirs, paths, &text, &lock, err) < 0)
 			return -err->code;
-		sweep(place, name);
+		if (lock >= 0)
+			sweep(place, name);
 	}
 	if (lock < 0 || !described(lock, &text))
 		return rein_err_set(err, REIN_E_STATE,

@@ -210,13 +210,10 @@ static void only_changed_directories_are_read(void **state)
 		snprintf(name, sizeof(name), "ws/d%d/e/f.c", i);
 		file(name);
 	}
+	wait_out_the_grain();
 	r = hide(&o, "ws");
 	assert_int_equal(r.list.ndirs, 81);
 	assert_int_equal(r.list.nread, 81);
-	result_done(&r);
-	wait_out_the_grain();
-	r = hide(&o, "ws"); /* what was too fresh to be believed is read once more */
-	assert_true(r.list.nread <= 81);
 	result_done(&r);
 	r = hide(&o, "ws");
 	assert_int_equal(r.list.nread, 0);
@@ -499,8 +496,10 @@ static void many_at_once_agree(void **state)
 				/* two sets by turns, so that masks are made and swept */
 				o.show = n % 2 ? (char *[]){(char *)(uintptr_t)at("ws/d3/x.key"), NULL}
 					       : NULL;
-				if (rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0)
+				if (rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0) {
+					fprintf(stderr, "%s\n", err.msg);
 					_exit(1);
+				}
 				snprintf(path, sizeof(path), "%s/d4/x.key", mask);
 				if (l.paths.n != (n % 2 ? 19u : 20u) || stat(path, &st) < 0)
 					_exit(2);
