@@ -814,8 +814,7 @@ static int plan_steps(struct plan *p, struct rein_gitdir *git)
 		return -p->err->code;
 	settle_roots(p);
 	if (make_state(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
-	    rein_viewrules_sockets("/run", &p->hidden, p->err) < 0 || hide_all(p) < 0 ||
-	    apply_items(p) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
+	    hide_all(p) < 0 || apply_items(p) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
 		return -p->err->code;
 	qsort(p->v->paths, p->v->npaths, sizeof(*p->v->paths), by_rule_path);
 	return 0;
