@@ -108,8 +108,8 @@ static bool gives_way(const struct rein_view *v, const char *path)
 		if (rein_path_within(v->cow[i].path, path))
 			return true;
 	for (size_t i = 0; i < v->npaths; i++)
-		if (rein_path_within(path, v->paths[i].path) ||
-		    rein_path_within(v->paths[i].path, path))
+		if (rein_path_within(v->paths[i].path, path) ||
+		    (v->paths[i].access != REIN_PATH_RO && rein_path_within(path, v->paths[i].path)))
 			return true;
 	for (size_t i = 0; i < v->ncow; i++)
 		if (rein_strlist_has(&v->cow[i].show, path))

@@ -46,7 +46,8 @@ struct plan {
 };
 
 /* Places of every box's own: nothing outside is seen there. */
-static const char *const private_dirs[] = {"/proc", "/sys", "/dev", "/tmp", "/run"};
+static const char *const private_dirs[] = {"/proc", "/sys",	 "/dev",     "/tmp",
+					   "/run",  "/var/tmp", "/var/run"};
 
 static bool is_private(const char *path)
 {
@@ -278,8 +279,9 @@ static int add_option(struct plan *p, const char *cwd, const char *given, enum k
 		return rein_err_set(p->err, REIN_E_USAGE,
 				    "%s '%s' is not a directory: name the directory that holds it",
 				    option_of[kind], given);
-	if (kind == HIDE && rein_streq(real, "/"))
-		return rein_err_set(p->err, REIN_E_USAGE, "--hide '%s': / cannot be hidden", given);
+	if ((kind == HIDE || kind == SCRATCH) && rein_streq(real, "/"))
+		return rein_err_set(p->err, REIN_E_USAGE, "%s '%s': not the root directory",
+				    option_of[kind], given);
 	if (kind == HIDE) { /* may be a link: both ends are hidden with the defaults, later */
 		if (!resolve_parent(path, real) || rein_strlist_add(&p->hidden, real) < 0)
 			return nomem(p);
@@ -761,20 +763,31 @@ static int apply_items(struct plan *p)
 		const struct item *it = &p->items[i];
 		struct rein_cow *c = rein_view_cow_of_(p->v, it->path);
 
-		if (it->kind == SCRATCH && !rein_streq(it->path, "/")) {
-			if (rein_scratch_add(p->opts, p->v, it->path, p->err) < 0)
-				return -p->err->code;
-			continue;
-		}
-		if (!c)
-			continue; /* --ro of what is read-only anyway */
-		if (rein_strlist_add(&c->show, it->path) < 0)
+		if (it->kind == SCRATCH && rein_scratch_add(p->opts, p->v, it->path, p->err) < 0)
+			return -p->err->code;
+		if (it->kind != SCRATCH && c && rein_strlist_add(&c->show, it->path) < 0)
 			return nomem(p);
-		if (it->kind == RO && rein_view_add_path_(p->v, it->path, NULL, REIN_PATH_RO,
-							 it->is_dir) < 0)
+		if (it->kind == RO &&
+		    rein_view_add_path_(p->v, it->path, NULL, REIN_PATH_RO, it->is_dir) < 0)
 			return nomem(p);
 	}
 	return 0;
+}
+
+/* A home or current directory under /tmp would be lost in the box's own /tmp: shown read-only. */
+static int keep_visible(struct plan *p, const char *dir)
+{
+	const struct rein_view *v = p->v;
+
+	if (!dir[0] || !is_private(dir) || rein_view_cow_of_(v, dir))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(private_dirs); i++)
+		if (rein_streq(dir, private_dirs[i]))
+			return 0;
+	for (size_t i = 0; i < v->npaths; i++)
+		if (rein_path_within(dir, v->paths[i].path))
+			return 0;
+	return rein_view_add_path_(p->v, dir, NULL, REIN_PATH_RO, true) < 0 ? nomem(p) : 0;
 }
 
 static void drop_duplicate_items(struct plan *p)
@@ -814,7 +827,8 @@ static int plan_steps(struct plan *p, struct rein_gitdir *git)
 		return -p->err->code;
 	settle_roots(p);
 	if (make_state(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
-	    hide_all(p) < 0 || apply_items(p) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
+	    hide_all(p) < 0 || apply_items(p) < 0 || keep_visible(p, p->home) < 0 ||
+	    keep_visible(p, cwd) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
 		return -p->err->code;
 	qsort(p->v->paths, p->v->npaths, sizeof(*p->v->paths), by_rule_path);
 	return 0;
