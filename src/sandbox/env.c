@@ -24,7 +24,10 @@ struct word {
 	struct rein_str text;
 };
 
-#define WORD(s) {"" s, sizeof(s) - 1}
+#define WORD(s)                                                                                    \
+	{                                                                                          \
+		"" s, sizeof(s) - 1                                                                \
+	}
 
 /* Held back by name, compared in capitals. */
 static const struct word secret_names[] = {
@@ -89,17 +92,19 @@ static const struct {
 	const char *prefix;
 	size_t min;
 } secret_values[] = {
-	{"-----BEGIN ", 0}, {"AKIA", 20},	 {"ASIA", 20},	   {"ghp_", 20},
-	{"gho_", 20},	    {"ghs_", 20},	 {"ghu_", 20},	   {"github_pat_", 20},
-	{"glpat-", 20},	    {"sk-ant-", 20},	 {"sk-proj-", 20}, {"sk_live_", 20},
-	{"rk_live_", 20},   {"xoxb-", 20},	 {"xoxp-", 20},	   {"xoxa-", 20},
-	{"npm_", 40},	    {"pypi-AgE", 20},	 {"hvs.", 20},	   {"AGE-SECRET-KEY-", 20},
+	{"-----BEGIN ", 0}, {"AKIA", 20},     {"ASIA", 20},	{"ghp_", 20},
+	{"gho_", 20},	    {"ghs_", 20},     {"ghu_", 20},	{"github_pat_", 20},
+	{"glpat-", 20},	    {"sk-ant-", 20},  {"sk-proj-", 20}, {"sk_live_", 20},
+	{"rk_live_", 20},   {"xoxb-", 20},    {"xoxp-", 20},	{"xoxa-", 20},
+	{"npm_", 40},	    {"pypi-AgE", 20}, {"hvs.", 20},	{"AGE-SECRET-KEY-", 20},
 	{"dop_v1_", 20},    {"AIzaSy", 39},
 };
 
 /* Variables that name a database or service and may carry its password. */
-static const struct word address_names[] = {
-	{AT_END, WORD("_DSN")}, {AT_END, WORD("_URL")}, {AT_END, WORD("_URI")}, {ANYWHERE, WORD("CONN")}};
+static const struct word address_names[] = {{AT_END, WORD("_DSN")},
+					    {AT_END, WORD("_URL")},
+					    {AT_END, WORD("_URI")},
+					    {ANYWHERE, WORD("CONN")}};
 
 static bool stands(const struct word *w, const char *name, size_t n)
 {
@@ -158,7 +163,8 @@ bool rein_env_is_secret(struct rein_str name, const char *value)
 			return true;
 	if (has_userinfo(value, stands(&address_names[0], upper, name.n)))
 		return true;
-	if (any(address_names, ARRAY_SIZE(address_names), upper, name.n) && has_password_word(value))
+	if (any(address_names, ARRAY_SIZE(address_names), upper, name.n) &&
+	    has_password_word(value))
 		return true;
 	return any(secret_names, ARRAY_SIZE(secret_names), upper, name.n) &&
 	       !any(harmless_names, ARRAY_SIZE(harmless_names), upper, name.n);
@@ -234,7 +240,8 @@ static void parse_line(struct line *l, struct rein_buf *b)
 	skip_blanks(l);
 	if (l->p == l->end || *l->p == '#')
 		return;
-	if (l->end - l->p > 7 && memcmp(l->p, "export", 6) == 0 && (l->p[6] == ' ' || l->p[6] == '\t')) {
+	if (l->end - l->p > 7 && memcmp(l->p, "export", 6) == 0 &&
+	    (l->p[6] == ' ' || l->p[6] == '\t')) {
 		l->p += 7;
 		skip_blanks(l);
 	}
@@ -271,8 +278,8 @@ int rein_env_parse_file(struct rein_str text, const char *where, struct rein_str
 		rein_buf_clear(&b);
 		parse_line(&l, &b);
 		if (l.why)
-			return rein_err_set(err, REIN_E_INVALID, "env file '%s', line %u: %s", where,
-					    number, l.why);
+			return rein_err_set(err, REIN_E_INVALID, "env file '%s', line %u: %s",
+					    where, number, l.why);
 		if (b.failed)
 			return rein_err_nomem(err);
 		if (b.n && rein_strlist_take(ret, rein_strndup(b.p, b.n)) < 0)

@@ -13,12 +13,35 @@
 
 /* Not searched in a tree of the whole system: programs' own files, and public certificates. */
 static const char *const system_dirs[] = {
-	"/bin",	     "/boot",	      "/dev",		"/etc/ssl",	"/etc/pki",
-	"/etc/ca-certificates", "/lib", "/lib32",	"/lib64",	"/libx32",
-	"/nix",	     "/proc",	      "/run",		"/sbin",	"/snap",
-	"/sys",	     "/tmp",	      "/usr",		"/var/cache",	"/var/lib/apt",
-	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/dpkg",
-	"/var/lib/flatpak", "/var/lib/snapd", "/var/log", "/var/tmp",
+	"/bin",
+	"/boot",
+	"/dev",
+	"/etc/apt",
+	"/etc/ssl",
+	"/etc/pki",
+	"/etc/ca-certificates",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/nix",
+	"/proc",
+	"/run",
+	"/sbin",
+	"/snap",
+	"/sys",
+	"/tmp",
+	"/usr",
+	"/var/cache",
+	"/var/lib/apt",
+	"/var/lib/containerd",
+	"/var/lib/containers",
+	"/var/lib/docker",
+	"/var/lib/dpkg",
+	"/var/lib/flatpak",
+	"/var/lib/snapd",
+	"/var/log",
+	"/var/tmp",
 };
 
 void rein_hide_list_done(struct rein_hide_list *l)
@@ -142,9 +165,11 @@ static int add_foreign(const struct rein_hide_opts *o, const struct rein_hideind
 			continue;
 		if (rein_grow(l->foreign, l->nforeign, l->foreign_cap) < 0)
 			return -1;
-		l->foreign[l->nforeign] = (struct rein_foreign_dir){
-			.path = rein_strdup(x->strings + d->path),
-			.uid = d->uid, .gid = d->gid, .mode = d->mode & 07777};
+		l->foreign[l->nforeign] =
+			(struct rein_foreign_dir){.path = rein_strdup(x->strings + d->path),
+						  .uid = d->uid,
+						  .gid = d->gid,
+						  .mode = d->mode & 07777};
 		if (!l->foreign[l->nforeign].path)
 			return -1;
 		l->nforeign++;

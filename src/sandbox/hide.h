@@ -32,15 +32,15 @@
 
 struct rein_hide_opts {
 	const char *state_dir;
-	char *const *hide;   /* absolute paths below the tree, hidden by name; NULL: none */
-	char *const *show;   /* absolute paths that no pattern hides; NULL: none */
-	bool whole;	     /* a tree of --whole-system: system directories are not searched */
-	bool rootless;	     /* list directories of other owners */
+	char *const *hide; /* absolute paths below the tree, hidden by name; NULL: none */
+	char *const *show; /* absolute paths that no pattern hides; NULL: none */
+	bool whole;	   /* a tree of --whole-system: system directories are not searched */
+	bool rootless;	   /* list directories of other owners */
 	uid_t uid;
 	gid_t gid;
-	const char *search;  /* with whole: a directory that is searched even so (the workspace) */
+	const char *search; /* with whole: a directory that is searched even so (the workspace) */
 	const char *mask_base; /* where masks go; NULL: the state, or memory where that cannot be */
-	bool fresh;	     /* do not use or keep an index */
+	bool fresh;	       /* do not use or keep an index */
 };
 
 /* A directory that a rootless overlay cannot copy up (EOVERFLOW), KERNEL: its ids are unmapped. */
@@ -60,7 +60,10 @@ struct rein_hide_list {
 	int lock_fd;  /* keeps the mask; -1: none */
 };
 
-#define REIN_HIDE_LIST_INIT {.lock_fd = -1}
+#define REIN_HIDE_LIST_INIT                                                                        \
+	{                                                                                          \
+		.lock_fd = -1                                                                      \
+	}
 
 int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **ret_mask,
 		   struct rein_hide_list *ret_hidden, struct rein_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mask lies in BASE/masks/TREE/KEY/tree, beside a lock file. KEY is the hash of the hidden set, and
- * the set itself is stored with it and compared, so that a collision cannot show a secret. It is
- * built under another name and renamed; whoever loses the race uses the winner's.
+ * A mask lies in BASE/masks/TREE/KEY/tree, beside a lock file. KEY is the hash of the hidden set,
+ * and the set itself is stored with it and compared, so that a collision cannot show a secret. It
+ * is built under another name and renamed; whoever loses the race uses the winner's.
  */
 #include "sandbox/hidemask.h"
 
@@ -75,8 +75,8 @@ static int refresh_dir(const char *real, const char *mask, struct rein_err *err)
 	if (up_to_date(&m, &r))
 		return 0;
 	if (m.st_uid != r.st_uid || m.st_gid != r.st_gid)
-		if (lchown(mask, r.st_uid, r.st_gid) < 0 &&
-		    lchown(mask, (uid_t)-1, r.st_gid) < 0 && errno != EPERM && errno != EINVAL)
+		if (lchown(mask, r.st_uid, r.st_gid) < 0 && lchown(mask, (uid_t)-1, r.st_gid) < 0 &&
+		    errno != EPERM && errno != EINVAL)
 			return rein_err_errno(err, "mask directory '%s'", mask);
 	if (!(m.st_mode & 0200)) /* attributes of the user kind need write permission */
 		chmod(mask, m.st_mode | 0700);
@@ -205,11 +205,12 @@ static int choose_place(const struct rein_hide_opts *o, const char *real, int ro
 		   (o->uid == 0 && try_place("/run", "rein", real, st.st_dev, ret))) {
 		return 0;
 	}
-	return rein_err_set(err, REIN_E_UNSUPPORTED,
-			    "no place for the mask that hides secrets in '%s': it must be a directory of "
-			    "yours (mode 0700) outside of it or on another filesystem; set REIN_STATE to "
-			    "one",
-			    real);
+	return rein_err_set(
+		err, REIN_E_UNSUPPORTED,
+		"no place for the mask that hides secrets in '%s': it must be a directory of "
+		"yours (mode 0700) outside of it or on another filesystem; set REIN_STATE to "
+		"one",
+		real);
 }
 
 /* Remove a mask directory of ours: two levels that we made, then a tree of unknown depth. */
@@ -379,8 +380,7 @@ int rein_hidemask_get(const struct rein_hide_opts *opts, const char *real, int r
 		 (unsigned long long)rein_hash64(real, strlen(real), 3));
 	if (!join(place, base, name) || !own_dir(place))
 		return rein_err_errno(err, "mask directory '%s'", place);
-	snprintf(name, sizeof(name), "%016llx",
-		 (unsigned long long)rein_hash64(text.p, text.n, 4));
+	snprintf(name, sizeof(name), "%016llx", (unsigned long long)rein_hash64(text.p, text.n, 4));
 	if (!join(dir, place, name) || !join(tree, dir, "tree"))
 		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", place);
 	/* A mask that is there may go before it is locked, one that is not may come: then again. */
@@ -394,9 +394,9 @@ int rein_hidemask_get(const struct rein_hide_opts *opts, const char *real, int r
 			sweep(place, name);
 	}
 	if (lock < 0 || !described(lock, &text))
-		return rein_err_set(err, REIN_E_STATE,
-				    "the mask '%s' is not what it should be: remove it and try again",
-				    dir);
+		return rein_err_set(
+			err, REIN_E_STATE,
+			"the mask '%s' is not what it should be: remove it and try again", dir);
 	if (refresh(real, tree, &dirs, err) < 0)
 		return -err->code;
 	*ret_mask = rein_strdup(tree);

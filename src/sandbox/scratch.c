@@ -64,10 +64,9 @@ static int make_source(const struct rein_view_opts *opts, const char *workspace,
 	auto_free char *dir = rein_asprintf("%s/scratch", opts->state_dir);
 	auto_free char *mine = rein_asprintf("%s/scratch/%.100s-%016llx", opts->state_dir,
 					     rein_basename(workspace), (unsigned long long)ws);
-	auto_free char *source =
-		mine ? rein_asprintf("%s/%.100s-%016llx", mine, rein_basename(path),
-				     (unsigned long long)own)
-		     : NULL;
+	auto_free char *source = mine ? rein_asprintf("%s/%.100s-%016llx", mine,
+						      rein_basename(path), (unsigned long long)own)
+				      : NULL;
 	struct stat now;
 
 	if (!dir || !source)
@@ -109,7 +108,8 @@ static bool gives_way(const struct rein_view *v, const char *path)
 			return true;
 	for (size_t i = 0; i < v->npaths; i++)
 		if (rein_path_within(v->paths[i].path, path) ||
-		    (v->paths[i].access != REIN_PATH_RO && rein_path_within(path, v->paths[i].path)))
+		    (v->paths[i].access != REIN_PATH_RO &&
+		     rein_path_within(path, v->paths[i].path)))
 			return true;
 	for (size_t i = 0; i < v->ncow; i++)
 		if (rein_strlist_has(&v->cow[i].show, path))
@@ -134,7 +134,8 @@ int rein_scratch_defaults(const struct rein_view_opts *opts, struct rein_view *v
 		struct stat st;
 
 		if (fstatat(home_fd, table[i].path, &st, 0) < 0) {
-			if (table[i].env && !writable && rein_strlist_add(&v->env, table[i].env) < 0)
+			if (table[i].env && !writable &&
+			    rein_strlist_add(&v->env, table[i].env) < 0)
 				return rein_err_nomem(err);
 			continue;
 		}

@@ -20,26 +20,27 @@ struct group {
 };
 
 #define LISTED_FROM 20
-#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NAMES(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Below a home directory. */
 static const struct group home_hidden[] = {
 	{".", NAMES(/* keys and agents */
 		    ".ssh", ".gnupg", ".age", ".pki", ".password-store",
 		    /* clouds and clusters */
-		    ".aws", ".azure", ".boto", ".s3cfg", ".oci", ".kube", ".terraformrc", ".vault-token",
-		    ".fly", ".netlify",
+		    ".aws", ".azure", ".boto", ".s3cfg", ".oci", ".kube", ".terraformrc",
+		    ".vault-token", ".fly", ".netlify",
 		    /* code hosts, registries, databases */
 		    ".netrc", ".git-credentials", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf",
 		    /* browsers and mail */
 		    ".mozilla", ".thunderbird")},
 	{".config",
 	 NAMES("rein", /* Rein itself */
-	       "sops", "Bitwarden", "Bitwarden CLI", "1Password", "op", "keepassxc", "gcloud", "rclone",
-	       "doctl", "hcloud", "linode-cli", "helm", "fly", "netlify", "heroku", "vercel", "gh", "hub",
-	       "glab-cli", "mongodb", "google-chrome", "google-chrome-beta", "google-chrome-unstable",
-	       "chromium", "BraveSoftware", "microsoft-edge", "microsoft-edge-beta",
-	       "microsoft-edge-dev", "vivaldi", "opera", "opera-beta", "Signal", "Slack", "discord")},
+	       "sops", "Bitwarden", "Bitwarden CLI", "1Password", "op", "keepassxc", "gcloud",
+	       "rclone", "doctl", "hcloud", "linode-cli", "helm", "fly", "netlify", "heroku",
+	       "vercel", "gh", "hub", "glab-cli", "mongodb", "google-chrome", "google-chrome-beta",
+	       "google-chrome-unstable", "chromium", "BraveSoftware", "microsoft-edge",
+	       "microsoft-edge-beta", "microsoft-edge-dev", "vivaldi", "opera", "opera-beta",
+	       "Signal", "Slack", "discord")},
 	{".config/git", NAMES("credentials")},
 	{".config/containers", NAMES("auth.json")},
 	{".config/composer", NAMES("auth.json")},
@@ -66,16 +67,25 @@ static const struct group system_hidden[] = {
 	{"/var/lib/incus", NAMES("unix.socket")},
 };
 
-/* As root, who may read them. The only glob: names of host keys are the administrator's. */
+/* As root, who may read them. */
 static const struct group root_hidden[] = {
-	{"/etc", NAMES("shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "letsencrypt",
-		       "krb5.keytab", "wireguard", "openvpn", "rancher", "kubernetes")},
+	{"/etc",
+	 NAMES("letsencrypt", "krb5.keytab", "wireguard", "openvpn", "rancher", "kubernetes")},
+	{"/etc/NetworkManager", NAMES("system-connections")},
+	{"/var/lib", NAMES("sss", "kubelet", "docker", "containerd")},
+};
+
+/*
+ * As root, but not with --whole-system: installing a package adds users and makes host keys, which
+ * could neither be done on hidden files nor be committed over them. The only glob: names of host
+ * keys are the administrator's.
+ */
+static const struct group account_hidden[] = {
+	{"/etc", NAMES("shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d")},
+	{"/etc/security", NAMES("opasswd")},
 	{"/etc/ssh", NAMES("*_key")},
 	{"/etc/ssl", NAMES("private")},
 	{"/etc/pki/tls", NAMES("private")},
-	{"/etc/NetworkManager", NAMES("system-connections")},
-	{"/etc/security", NAMES("opasswd")},
-	{"/var/lib", NAMES("sss", "kubelet", "docker", "containerd")},
 	{"/var/spool", NAMES("cron")},
 };
 
@@ -229,5 +239,7 @@ int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist
 		rc = other_homes(home ? home : "", ret);
 	if (rc == 0 && opts->uid == 0)
 		rc = expand(AT_FDCWD, "", root_hidden, ARRAY_SIZE(root_hidden), ret);
+	if (rc == 0 && opts->uid == 0 && !opts->whole_system)
+		rc = expand(AT_FDCWD, "", account_hidden, ARRAY_SIZE(account_hidden), ret);
 	return rc < 0 ? rein_err_nomem(err) : 0;
 }

@@ -98,8 +98,8 @@ static struct rein_hide_opts options(void)
 	static char st[PATH_MAX];
 
 	snprintf(st, sizeof(st), "%s", at("state"));
-	return (struct rein_hide_opts){.state_dir = st, .uid = geteuid(), .gid = getegid(),
-				       .rootless = geteuid() != 0};
+	return (struct rein_hide_opts){
+		.state_dir = st, .uid = geteuid(), .gid = getegid(), .rootless = geteuid() != 0};
 }
 
 struct result {
@@ -429,7 +429,8 @@ static void a_mask_never_lies_in_its_tree(void **state)
 	assert_false(rein_starts(r.mask, top));
 	assert_int_equal(access(r.mask, F_OK), 0);
 	rein_hide_list_done(&r.list);
-	*strstr(r.mask, "/tree") = '\0'; /* leave nothing: it is outside of what tear_down removes */
+	*strstr(r.mask, "/tree") =
+		'\0'; /* leave nothing: it is outside of what tear_down removes */
 	assert_int_equal(nftw(r.mask, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	*strrchr(r.mask, '/') = '\0';
 	assert_int_equal(rmdir(r.mask), 0);
@@ -494,7 +495,8 @@ static void many_at_once_agree(void **state)
 				struct stat st;
 
 				/* two sets by turns, so that masks are made and swept */
-				o.show = n % 2 ? (char *[]){(char *)(uintptr_t)at("ws/d3/x.key"), NULL}
+				o.show = n % 2 ? (char *[]){(char *)(uintptr_t)at("ws/d3/x.key"),
+							    NULL}
 					       : NULL;
 				if (rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0) {
 					fprintf(stderr, "%s\n", err.msg);
