@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sandbox/hide.h"
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
@@ -55,9 +56,15 @@ static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 
 	if (rein_tx_load(&e->state, id, &t, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < t.nroots; i++)
-		if (rein_scan(&t.roots[i], (uint32_t)i, t.begin_ns[i], &c, err) < 0)
+	for (size_t i = 0; i < t.nroots; i++) {
+		auto_close int lock = -1;
+
+		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
+		if ((t.roots[i].mask &&
+		     rein_hide_revive(e->state.dir, t.roots[i].mask, &lock, err) < 0) ||
+		    rein_scan(&t.roots[i], (uint32_t)i, t.begin_ns[i], &c, err) < 0)
 			return rein_err_prefix(err, "transaction %s was interrupted", id);
+	}
 	if (rein_scan_finish(t.roots, t.nroots, &c, err) < 0)
 		return -err->code;
 	if (!t.reason)

@@ -50,6 +50,9 @@ void rein_hide_list_done(struct rein_hide_list *l)
 	for (size_t i = 0; i < l->nforeign; i++)
 		rein_free(l->foreign[i].path);
 	rein_free(l->foreign);
+	if (l->passing)
+		rein_hidemask_release(l->passing, l->lock_fd);
+	rein_free(l->passing);
 	if (l->lock_fd >= 0)
 		close(l->lock_fd);
 	*l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
@@ -248,7 +251,7 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 {
 	auto_(rein_hide_list_done) struct rein_hide_list l = REIN_HIDE_LIST_INIT;
 	auto_close int fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *mask = NULL;
+	auto_free char *mask = NULL;
 
 	if (fd < 0) /* a tree one may enter but not list */
 		fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -258,7 +261,12 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 		return rein_err_prefix(err, "look for secrets in '%s'", real);
 	if (l.paths.n && rein_hidemask_get(opts, real, fd, &l.paths, &mask, &l.lock_fd, err) < 0)
 		return -err->code;
-	*ret_mask = mask;
+	if (mask && !rein_path_within(mask, opts->state_dir) && !opts->mask_base) {
+		l.passing = rein_strdup(mask);
+		if (!l.passing)
+			return rein_err_nomem(err);
+	}
+	*ret_mask = take_ptr(mask);
 	*ret_hidden = l;
 	l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
 	return 0;
