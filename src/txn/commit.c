@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sys/file.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
@@ -241,8 +242,8 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
-int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-		    struct rein_err *err)
+static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
@@ -261,7 +262,18 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return run(s, t, c, &ops, &d, true, err);
 }
 
-static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = commit_once(s, t, c, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
+}
+
+static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
@@ -276,6 +288,17 @@ static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, forward, err);
+}
+
+static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, bool forward,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = reverse_once(s, t, c, forward, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
 }
 
 int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
@@ -314,7 +337,8 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, err) < 0) {
+	if (carry_out(&ops, &d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
 		struct rein_err second = {0};
 
 		if (carry_out(&ops, &d, !forward, &second) < 0)
