@@ -47,6 +47,17 @@ static bool same_file(const struct rein_root *root, const struct rein_change *go
 	return a >= 0 && b >= 0 && rein_file_same_data(a, b, &ignored) == 1;
 }
 
+/* Take over a deleted path as the former name of x. */
+static int adopt(struct rein_change *x, struct rein_change *gone, struct rein_err *err)
+{
+	x->from = rein_strdup(gone->path);
+	if (!x->from)
+		return rein_err_nomem(err);
+	x->before = gone->before;
+	gone->renamed_away = true;
+	return 0;
+}
+
 /* A created file with a deleted one's size and time to the nanosecond, and its bytes, is that file. */
 static int find_renames(const struct rein_root *roots, struct rein_changes *c, struct rein_err *err)
 {
@@ -87,11 +98,35 @@ static int find_renames(const struct rein_root *roots, struct rein_changes *c, s
 
 			if (g->renamed_away || !same_file(&roots[x->root], g, x))
 				continue;
-			x->from = rein_strdup(g->path);
-			if (!x->from)
-				return rein_err_nomem(err);
-			x->before = g->before;
-			g->renamed_away = true;
+			if (adopt(x, g, err) < 0)
+				return -err->code;
+			break;
+		}
+	}
+	return 0;
+}
+
+/*
+ * A hard-linked file that was renamed and written: the copy still carries the original's access
+ * time to the nanosecond. Its other names must see the new content too.
+ */
+static int find_written_renames(struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *g = &c->v[i];
+
+		if (g->kind != REIN_CHANGE_DELETED || g->renamed_away || !S_ISREG(g->before.mode) ||
+		    g->before.nlink < 2)
+			continue;
+		for (size_t k = 0; k < c->n; k++) {
+			struct rein_change *x = &c->v[k];
+
+			if (x->kind != REIN_CHANGE_CREATED || x->from || x->root != g->root ||
+			    !S_ISREG(x->after.mode) || x->after.atime_ns != g->before.atime_ns)
+				continue;
+			if (adopt(x, g, err) < 0)
+				return -err->code;
+			x->what = REIN_WHAT_CONTENT;
 			break;
 		}
 	}
@@ -212,7 +247,8 @@ int rein_scan_finish(const struct rein_root *roots, size_t n, struct rein_change
 	rein_changes_sort(out);
 	if (!out->n)
 		return 0;
-	if (find_renames(roots, out, err) < 0 || find_links(out, err) < 0)
+	if (find_renames(roots, out, err) < 0 || find_written_renames(out, err) < 0 ||
+	    find_links(out, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < out->n; i++) {
 		struct rein_change *x = &out->v[i];

@@ -80,7 +80,8 @@ void rein_changes_sum(const struct rein_changes *c, struct rein_summary *ret)
 static void pack_fp(struct rein_buf *b, const struct rein_fp *f)
 {
 	const uint64_t v[] = {f->dev, f->ino, f->size, f->rdev,
-			      (uint64_t)f->mtime_ns, (uint64_t)f->ctime_ns};
+			      (uint64_t)f->mtime_ns, (uint64_t)f->ctime_ns,
+			      (uint64_t)f->atime_ns};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		rein_buf_le64(b, v[i]);
@@ -98,6 +99,7 @@ static void unpack_fp(struct rein_unpack *u, struct rein_fp *f)
 	f->rdev = rein_unpack_le64(u);
 	f->mtime_ns = (int64_t)rein_unpack_le64(u);
 	f->ctime_ns = (int64_t)rein_unpack_le64(u);
+	f->atime_ns = (int64_t)rein_unpack_le64(u);
 	f->mode = rein_unpack_le32(u);
 	f->uid = rein_unpack_le32(u);
 	f->gid = rein_unpack_le32(u);

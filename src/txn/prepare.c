@@ -143,6 +143,59 @@ static int add_link(struct prep *p, const struct rein_change *x, const char *slo
 	return o->old_slot ? 0 : rein_err_nomem(err);
 }
 
+/*
+ * A hard-linked file renamed and written in the box: its bytes go through the old name, then the
+ * new name becomes a link. The private copy steps aside to make room for that link.
+ */
+static int write_through(struct prep *p, const struct rein_change *x, const char *slot,
+			 struct rein_err *err)
+{
+	auto_free char *aside = new_slot(p, x->root, "undo", err);
+	auto_free char *old = aside ? new_slot(p, x->root, "undo", err) : NULL;
+	int store = p->d->store[x->root];
+	struct rein_op *o;
+
+	if (!old)
+		return -err->code;
+	if (renameat(store, slot, store, aside) < 0)
+		return rein_err_errno(err, "set '%s' aside", x->path);
+	o = rein_ops_add(p->ops, x->root, REIN_OP_INPLACE, x->from, aside);
+	if (!o)
+		return rein_err_nomem(err);
+	o->ino_old = x->before.ino;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->from, store, o->old_slot, err) < 0 ||
+	    rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
+	    rein_attrs_read(store, aside, &o->new, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+/* Names inside a new directory that belong to real, hard-linked files. */
+static int links_inside(struct prep *p, const struct rein_change *top, const char *slot,
+			struct rein_err *err)
+{
+	size_t n = strlen(top->path);
+
+	for (const struct rein_change *x = top + 1; x < p->c->v + p->c->n; x++) {
+		auto_free char *inside = NULL;
+		uint64_t ino;
+
+		if (x->root != top->root || strncmp(x->path, top->path, n) || x->path[n] != '/')
+			break;
+		if (!x->link_to || x->skipped)
+			continue;
+		inside = rein_asprintf("%s%s", slot, x->path + n);
+		if (!inside)
+			return rein_err_nomem(err);
+		if ((x->from && x->what & REIN_WHAT_CONTENT && write_through(p, x, inside, err) < 0) ||
+		    add_link(p, x, inside, &ino, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 static int prep_move(struct prep *p, const struct rein_change *x, int kind, struct rein_err *err)
 {
 	auto_free char *slot = kind == REIN_OP_DELETE ? new_slot(p, x->root, "undo", err)
@@ -152,7 +205,11 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 
 	if (!slot)
 		return -err->code;
+	if (x->link_to && x->from && x->what & REIN_WHAT_CONTENT && write_through(p, x, slot, err) < 0)
+		return -err->code;
 	if (x->link_to && add_link(p, x, slot, &linked, err) < 0)
+		return -err->code;
+	if (S_ISDIR(x->after.mode) && kind != REIN_OP_DELETE && links_inside(p, x, slot, err) < 0)
 		return -err->code;
 	o = add(p, kind, x, slot, err);
 	if (!o)
@@ -365,6 +422,12 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	struct prep p = {t, c, &d, &ops, 0};
 	int rc = rein_op_dirs_open(t, &d, err);
 
+	/* what an attempt before this one left behind */
+	for (size_t i = 0; rc == 0 && i < d.n; i++) {
+		rc = rein_tree_remove(d.store[i], "undo", err);
+		if (rc == 0)
+			rc = rein_tree_remove(d.store[i], "stage", err);
+	}
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
 		if (c->v[i].top && !c->v[i].skipped)
 			rc = prep_change(&p, &c->v[i], err);

@@ -49,6 +49,7 @@ struct rein_tx {
 	size_t nroots;
 	struct rein_summary sum;
 	int dirfd; /* STATE/txn/ID, locked while RUNNING */
+	bool unfinished; /* committed or undone, but its description could not be written yet */
 };
 
 /* NULL dir: $REIN_STATE, else $XDG_STATE_HOME/rein, else ~/.local/state/rein. Made 0700. */
