@@ -339,7 +339,7 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 	if (!x)
 		return -err->code;
 	x->what = (uint8_t)(what | (same_type ? (same ? 0 : REIN_WHAT_CONTENT) : REIN_WHAT_TYPE));
-	if (S_ISREG(up->mode) && S_ISREG(real->mode))
+	if (same_type && !S_ISDIR(up->mode))
 		x->in_place = same || (real->nlink > 1 && copied_up(up, real));
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
 		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);

@@ -31,7 +31,7 @@ static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, stru
 	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
 	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
 		/* a link inside a directory that is still to come, or gone again */
-		if (o->kind == REIN_OP_LINK && err->sys == ENOENT)
+		if (o->kind == REIN_OP_LINK && (err->sys == ENOENT || err->sys == ENOTDIR))
 			goto slot;
 		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
 			err->code = REIN_E_CONFLICT;

@@ -135,7 +135,8 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		struct rein_fp *known = forward ? &x->before : &x->after;
 		struct rein_fp now, same;
 
-		if (!known->mode || *x->path == '\0' || x->from ||
+		if (!known->mode || *x->path == '\0' ||
+		    (x->from && x->kind == REIN_CHANGE_CREATED) ||
 		    rein_fp_at(d->real[x->root], x->path, &now, &ignored) < 0)
 			continue;
 		same = now;
@@ -251,7 +252,7 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
 				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || check_again(s, t, c, true, err) < 0 ||
-	    rein_remove_work(t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+	    rein_remove_work(t, c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);
