@@ -364,6 +364,8 @@ static int attend(struct session *s, struct rein_err *err)
 		}
 		if (fds[RENAMES].revents & POLLIN)
 			rein_supervisor_wake(&s->supervisor);
+		else if (fds[RENAMES].revents)
+			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[SIGNALS].revents)
 			on_signal(s);
 		if (s->deadline_ns && rein_mono_ns() >= s->deadline_ns) {

@@ -139,6 +139,14 @@ static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, str
 	return attributes(o, e, forward, err);
 }
 
+/* Linking moved the time of a directory that is about to become real: set it back. */
+static int keep_dir_time(const struct rein_op *o, const struct ends *e, struct rein_err *err)
+{
+	if (e->slot_fd < 0)
+		return 0;
+	return rein_attrs_apply(e->slot_fd, "", &o->new, REIN_ATTR_MTIME, err);
+}
+
 /* The slot becomes one more name of the real file at old_slot, or stops being one. */
 static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
 		   bool forward, struct rein_err *err)
@@ -153,7 +161,7 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 	}
 	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
 	    (e->real.mode && e->real.ino == o->ino_old))
-		return 0;
+		return keep_dir_time(o, e, err);
 	if (e->slot_fd < 0)
 		return lost(o, err);
 	snprintf(tmp, sizeof(tmp), ".rein-link-%llu", (unsigned long long)o->ino_old);
@@ -165,7 +173,7 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 		unlinkat(e->slot_fd, tmp, 0);
 		return -err->code;
 	}
-	return 0;
+	return keep_dir_time(o, e, err);
 }
 
 static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err)

@@ -130,9 +130,12 @@ static int add_link(struct prep *p, const struct rein_change *x, const char *slo
 		    struct rein_err *err)
 {
 	struct rein_op *o = add(p, REIN_OP_LINK, x, slot, err);
+	auto_close int parent = -1;
+	const char *name;
 	struct rein_fp fp;
 
-	if (!o)
+	if (!o || rein_open_parent(p->d->store[x->root], slot, &name, &parent, err) < 0 ||
+	    rein_attrs_read(parent, "", &o->new, err) < 0)
 		return -err->code;
 	if (rein_fp_at(p->d->real[x->root], x->link_to, &fp, err) < 0)
 		return -err->code;
@@ -157,7 +160,7 @@ static int from_inode(struct prep *p, const struct rein_change *x, uint64_t *ret
 
 /*
  * A hard-linked file renamed and written in the box: its bytes go through the old name, then the
- * new name becomes a link. The private copy steps aside to make room for that link.
+ * new name becomes a link; a copy of the bytes waits aside, for the link takes their place.
  */
 static int write_through(struct prep *p, const struct rein_change *x, const char *slot,
 			 struct rein_err *err)
@@ -169,8 +172,9 @@ static int write_through(struct prep *p, const struct rein_change *x, const char
 
 	if (!old)
 		return -err->code;
-	if (renameat(store, slot, store, aside) < 0)
-		return rein_err_errno(err, "set '%s' aside", x->path);
+	/* by link and not by rename: the directory's time is read after this */
+	if (rein_tree_copy(store, slot, store, aside, err) < 0)
+		return -err->code;
 	o = rein_ops_add(p->ops, x->root, REIN_OP_INPLACE, x->from, aside);
 	if (!o)
 		return rein_err_nomem(err);
