@@ -51,12 +51,13 @@ cases() {
 	for name; do
 		mkdir -p "$trial/$name/ws"
 		REIN_STATE=$trial/$name/state
-		status=0
+		# Not in a condition: there the shell would ignore set -e, and all but the last command.
 		(
 			set -e
 			cd "$trial/$name/ws"
 			"$name"
-		) > "$trial/said" 2>&1 < /dev/null || status=$?
+		) > "$trial/said" 2>&1 < /dev/null
+		status=$?
 		case $status in
 		0) passed=$((passed + 1)) ;;
 		77)

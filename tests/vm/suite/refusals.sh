@@ -26,6 +26,17 @@ refused() {
 	done
 }
 
+# try COMMAND...: every failure in it counts, and the system can be put back afterwards.
+try() {
+	set +e
+	(
+		set -e
+		"$@"
+	)
+	status=$?
+	set -e
+}
+
 works() {
 	chown u:u . ..
 	as_user rein run --commit -q -- sh -c 'echo ran > ran'
@@ -40,8 +51,7 @@ allowed_works() {
 debian_switch() {
 	[ -e /proc/sys/kernel/unprivileged_userns_clone ] || skip "this kernel has no such switch"
 	sysctl -qw kernel.unprivileged_userns_clone=0
-	status=0
-	(set -e; refused kernel.unprivileged_userns_clone) || status=$?
+	try refused kernel.unprivileged_userns_clone
 	sysctl -qw kernel.unprivileged_userns_clone=1
 	return $status
 }
@@ -49,8 +59,7 @@ debian_switch() {
 limit_of_zero() {
 	before=$(cat /proc/sys/user/max_user_namespaces)
 	sysctl -qw user.max_user_namespaces=0
-	status=0
-	(set -e; refused user.max_user_namespaces) || status=$?
+	try refused user.max_user_namespaces
 	sysctl -qw "user.max_user_namespaces=$before"
 	return $status
 }
@@ -75,8 +84,7 @@ apparmor_without_capabilities() {
 		}
 	END
 	apparmor_parser --replace ../profile
-	status=0
-	(set -e; refused AppArmor) || status=$?
+	try refused AppArmor
 	apparmor_parser --remove ../profile
 	return $status
 }

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names that belong together: renamed files, and hard links. The overlay forgets both (it copies a
+ * file under its new name, and splits a linked file when one name is written); here they are found
+ * again, so that a commit keeps links and people see a rename as one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "effects/scan.h"
+#include "sys/file.h"
+
+#define SURE_MAX (16u << 20) /* compare contents up to here; beyond, size and time in ns must do */
+
+struct ref {
+	struct rein_change *x;
+	uint64_t a, b, c; /* sort key */
+};
+
+static int by_key(const void *p, const void *q)
+{
+	const struct ref *x = p, *y = q;
+
+	if (x->a != y->a)
+		return x->a < y->a ? -1 : 1;
+	if (x->b != y->b)
+		return x->b < y->b ? -1 : 1;
+	if (x->c != y->c)
+		return x->c < y->c ? -1 : 1;
+	return strcmp(x->x->path, y->x->path);
+}
+
+static bool same_file(const struct rein_root *root, const struct rein_change *gone,
+		      const struct rein_change *made)
+{
+	auto_close int real = open(root->real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int upper = open(root->upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int a = openat(real, gone->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int b = openat(upper, made->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	if (made->after.size > SURE_MAX)
+		return true;
+	return a >= 0 && b >= 0 && rein_file_same_data(a, b, &ignored) == 1;
+}
+
+/* A created file with a deleted one's size and time to the nanosecond, and its bytes, is that file. */
+static int find_renames(const struct rein_root *roots, struct rein_changes *c, struct rein_err *err)
+{
+	auto_free struct ref *gone = rein_calloc(c->n, sizeof(*gone));
+	size_t n = 0;
+
+	if (!gone)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].kind == REIN_CHANGE_DELETED && S_ISREG(c->v[i].before.mode))
+			gone[n++] = (struct ref){&c->v[i], c->v[i].root, c->v[i].before.size,
+						 (uint64_t)c->v[i].before.mtime_ns};
+	if (!n)
+		return 0;
+	qsort(gone, n, sizeof(*gone), by_key);
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		size_t lo = 0, hi = n;
+
+		if (x->kind != REIN_CHANGE_CREATED || !S_ISREG(x->after.mode))
+			continue;
+		while (lo < hi) { /* first with the key, then along the equal ones */
+			size_t mid = (lo + hi) / 2;
+			struct ref *g = &gone[mid];
+			uint64_t m = (uint64_t)x->after.mtime_ns;
+
+			if (g->a < x->root ||
+			    (g->a == x->root &&
+			     (g->b < x->after.size || (g->b == x->after.size && g->c < m))))
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		for (; lo < n && gone[lo].a == x->root && gone[lo].b == x->after.size &&
+		       gone[lo].c == (uint64_t)x->after.mtime_ns;
+		     lo++) {
+			struct rein_change *g = gone[lo].x;
+
+			if (g->renamed_away || !same_file(&roots[x->root], g, x))
+				continue;
+			x->from = rein_strdup(g->path);
+			if (!x->from)
+				return rein_err_nomem(err);
+			x->before = g->before;
+			g->renamed_away = true;
+			break;
+		}
+	}
+	return 0;
+}
+
+static bool is_old_link(const struct rein_change *x)
+{
+	return S_ISREG(x->before.mode) && S_ISREG(x->after.mode) && x->before.nlink > 1;
+}
+
+/*
+ * One upper file under several names. If one of the names was a real file that was written through
+ * or merely linked, the others must become links of that real file.
+ */
+static int join_group(struct ref *g, size_t n, struct rein_err *err)
+{
+	struct rein_change *anchor = NULL;
+
+	for (size_t i = 0; i < n && !anchor; i++)
+		if (g[i].x->top && g[i].x->in_place && g[i].x->before.mode && !g[i].x->from)
+			anchor = g[i].x;
+	for (size_t i = 0; i < n && !anchor; i++) /* a renamed file keeps its other names */
+		if (g[i].x->from && g[i].x->before.nlink > 1)
+			anchor = g[i].x;
+	if (!anchor)
+		return 0;
+	anchor->in_place = true;
+	for (size_t i = 0; i < n; i++) {
+		struct rein_change *x = g[i].x;
+		const char *to = anchor->from ? anchor->from : anchor->path;
+
+		if (x == anchor || x->kind == REIN_CHANGE_DELETED)
+			continue;
+		if (rein_fp_same_inode(&x->before, &anchor->before) && !x->from)
+			continue; /* both are names of the same real file already */
+		x->link_to = rein_strdup(to);
+		if (!x->link_to)
+			return rein_err_nomem(err);
+		x->in_place = false;
+		if (x->kind == REIN_CHANGE_META)
+			x->kind = REIN_CHANGE_MODIFIED;
+	}
+	return 0;
+}
+
+/* Two names of one real file, both changed, must have stayed one file in the box. */
+static void clash_split(struct ref *g, size_t n)
+{
+	bool split = false;
+
+	for (size_t i = 1; i < n; i++)
+		split |= g[i].x->after.ino != g[0].x->after.ino;
+	for (size_t i = 0; split && i < n; i++)
+		g[i].x->clash = REIN_CLASH_LINKS;
+}
+
+static int each_group(struct ref *v, size_t n, bool split, struct rein_err *err)
+{
+	if (n)
+		qsort(v, n, sizeof(*v), by_key);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && v[k].a == v[i].a && v[k].b == v[i].b; k++)
+			;
+		if (k - i < 2)
+			continue;
+		if (split)
+			clash_split(v + i, k - i);
+		else if (join_group(v + i, k - i, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+static int find_links(struct rein_changes *c, struct rein_err *err)
+{
+	auto_free struct ref *v = rein_calloc(c->n, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		if (S_ISREG(c->v[i].after.mode) && c->v[i].after.nlink > 1)
+			v[n++] = (struct ref){&c->v[i], c->v[i].after.dev, c->v[i].after.ino, 0};
+	if (each_group(v, n, false, err) < 0)
+		return -err->code;
+	for (n = 0; n < c->n; n++)
+		v[n] = (struct ref){0};
+	n = 0;
+	for (size_t i = 0; i < c->n; i++)
+		if (is_old_link(&c->v[i]) && c->v[i].in_place && !c->v[i].from && c->v[i].what)
+			v[n++] = (struct ref){&c->v[i], c->v[i].before.dev, c->v[i].before.ino, 0};
+	return each_group(v, n, true, err);
+}
+
+/* Copies the overlay made and nobody changed, kept only because they might have been joined. */
+static void drop_untouched(struct rein_changes *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+
+		if (x->kind == REIN_CHANGE_META && !x->what && !x->link_to) {
+			rein_free(x->path);
+			rein_free(x->from);
+			continue;
+		}
+		c->v[n++] = *x;
+	}
+	c->n = n;
+}
+
+int rein_scan_finish(const struct rein_root *roots, size_t n, struct rein_changes *out,
+		     struct rein_err *err)
+{
+	(void)n;
+	rein_changes_sort(out);
+	if (!out->n)
+		return 0;
+	if (find_renames(roots, out, err) < 0 || find_links(out, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < out->n; i++) {
+		struct rein_change *x = &out->v[i];
+
+		/* the new name of a file that has other names must stay that file */
+		if (x->from && x->before.nlink > 1 && !x->link_to) {
+			x->link_to = rein_strdup(x->from);
+			if (!x->link_to)
+				return rein_err_nomem(err);
+		}
+	}
+	drop_untouched(out);
+	return 0;
+}
