@@ -16,8 +16,8 @@ static int fail(const char *what, const struct rein_err *err)
 int main(void)
 {
 	static const char *const kinds[] = {"", "created", "modified", "deleted", "attributes", "renamed"};
-	char *first[] = {"sh", "-c", "echo one > made-by-example", NULL};
-	char *second[] = {"sh", "-c", "echo two >> made-by-example; cat made-by-example", NULL};
+	const char *first[] = {"sh", "-c", "echo one > made-by-example", NULL};
+	const char *second[] = {"sh", "-c", "echo two >> made-by-example; cat made-by-example", NULL};
 	struct rein_err err = {0};
 	struct rein_txn_result result;
 	struct rein_txn *txn = NULL;

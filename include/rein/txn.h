@@ -6,7 +6,7 @@
  *	struct rein_err err = {0};
  *	struct rein_txn *txn;
  *	struct rein_txn_result result;
- *	char *argv[] = {"make", "test", NULL};
+ *	const char *argv[] = {"make", "test", NULL};
  *
  *	if (rein_txn_begin(NULL, &txn, &err) < 0 ||
  *	    rein_txn_run(txn, argv, &result, &err) < 0)
@@ -93,7 +93,7 @@ REIN_API int rein_txn_open(const char *name, struct rein_txn **ret, struct rein_
 REIN_API const char *rein_txn_id(const struct rein_txn *txn);
 
 /* Run one more command in it; what earlier ones did is there. argv ends with NULL. */
-REIN_API int rein_txn_run(struct rein_txn *txn, char *const *argv, struct rein_txn_result *ret,
+REIN_API int rein_txn_run(struct rein_txn *txn, const char *const *argv, struct rein_txn_result *ret,
 			  struct rein_err *err);
 
 /* What was done so far. Strings live until the next call on the handle. */

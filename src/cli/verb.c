@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "sys/priv.h"
 
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status)
@@ -24,6 +25,12 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	if (engine && rein_engine_open(engine, &err) < 0) {
 		*status = rein_fail(&err, common->json);
 		return 1;
+	}
+	if (engine) {
+		engine->own_process = true;
+		/* a run needs its mounts' user namespace first; the others work on files only */
+		if (!rein_streq(name, "run"))
+			rein_master_own_files();
 	}
 	if (engine && engine->recovered)
 		rein_say("finished %d transaction%s that was interrupted", engine->recovered,

@@ -11,7 +11,9 @@
 
 #include "base/auto.h"
 #include "effects/scan.h"
+#include "sys/attr.h"
 #include "sys/file.h"
+#include "sys/tree.h"
 
 #define SURE_MAX (16u << 20) /* compare contents up to here; beyond, size and time in ns must do */
 
@@ -45,6 +47,17 @@ static bool same_file(const struct rein_root *root, const struct rein_change *go
 	if (made->after.size > SURE_MAX)
 		return true;
 	return a >= 0 && b >= 0 && rein_file_same_data(a, b, &ignored) == 1;
+}
+
+/* Take over a deleted path as the former name of x. */
+static int adopt(struct rein_change *x, struct rein_change *gone, struct rein_err *err)
+{
+	x->from = rein_strdup(gone->path);
+	if (!x->from)
+		return rein_err_nomem(err);
+	x->before = gone->before;
+	gone->renamed_away = true;
+	return 0;
 }
 
 /* A created file with a deleted one's size and time to the nanosecond, and its bytes, is that file. */
@@ -87,11 +100,52 @@ static int find_renames(const struct rein_root *roots, struct rein_changes *c, s
 
 			if (g->renamed_away || !same_file(&roots[x->root], g, x))
 				continue;
-			x->from = rein_strdup(g->path);
-			if (!x->from)
+			if (adopt(x, g, err) < 0)
+				return -err->code;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* Could this be a hard-linked file that left its name? */
+static bool left_its_name(const struct rein_change *g)
+{
+	return S_ISREG(g->before.mode) && g->before.nlink > 1 && !g->renamed_away &&
+	       (g->kind == REIN_CHANGE_DELETED ||
+		(g->kind == REIN_CHANGE_MODIFIED && !g->in_place && !g->opaque));
+}
+
+/*
+ * A hard-linked file under a new name, perhaps written since, perhaps in another one's place: the
+ * copy still carries the original's access time to the nanosecond. Its other names must stay it.
+ */
+static int find_moved_links(struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *g = &c->v[i];
+
+		for (size_t k = 0; left_its_name(g) && k < c->n; k++) {
+			struct rein_change *x = &c->v[k];
+			bool other = x->kind == REIN_CHANGE_CREATED ||
+				     (x->kind == REIN_CHANGE_MODIFIED && !x->in_place && !x->opaque);
+
+			if (!other || x == g || x->from || x->root != g->root ||
+			    !S_ISREG(x->after.mode) || x->after.atime_ns != g->before.atime_ns)
+				continue;
+			x->rewritten = x->after.size != g->before.size ||
+				       x->after.mtime_ns != g->before.mtime_ns;
+			if (x->kind == REIN_CHANGE_CREATED && g->kind == REIN_CHANGE_DELETED) {
+				if (adopt(x, g, err) < 0)
+					return -err->code;
+			} else {
+				x->from = rein_strdup(g->path);
+				if (!x->from)
+					return rein_err_nomem(err);
+			}
+			x->link_to = rein_strdup(g->path);
+			if (!x->link_to)
 				return rein_err_nomem(err);
-			x->before = g->before;
-			g->renamed_away = true;
 			break;
 		}
 	}
@@ -174,7 +228,7 @@ static int find_links(struct rein_changes *c, struct rein_err *err)
 	if (!v)
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < c->n; i++)
-		if (S_ISREG(c->v[i].after.mode) && c->v[i].after.nlink > 1)
+		if (c->v[i].after.mode && !S_ISDIR(c->v[i].after.mode) && c->v[i].after.nlink > 1)
 			v[n++] = (struct ref){&c->v[i], c->v[i].after.dev, c->v[i].after.ino, 0};
 	if (each_group(v, n, false, err) < 0)
 		return -err->code;
@@ -185,6 +239,89 @@ static int find_links(struct rein_changes *c, struct rein_err *err)
 		if (is_old_link(&c->v[i]) && c->v[i].in_place && !c->v[i].from && c->v[i].what)
 			v[n++] = (struct ref){&c->v[i], c->v[i].before.dev, c->v[i].before.ino, 0};
 	return each_group(v, n, true, err);
+}
+
+/*
+ * With an index (as root) a hard-linked file that was changed lives on in the work directory even
+ * when the name it was changed through is deleted: its other names show the change. The index names
+ * a file by its handle; find the one of a deleted name.
+ */
+static int index_entry(const struct rein_root *root, const char *path, char **ret,
+		       struct rein_err *err)
+{
+	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *dir = rein_asprintf("%s/index", root->work);
+	auto_(rein_names_done) struct rein_names names = {0};
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.h.handle_bytes = MAX_HANDLE_SZ};
+	char hex[2 * MAX_HANDLE_SZ + 1];
+	int mount_id;
+
+	if (!dir)
+		return rein_err_nomem(err);
+	if (name_to_handle_at(real, path, &u.h, &mount_id, 0) < 0 ||
+	    rein_names_read(AT_FDCWD, dir, &names, err) < 0)
+		return 0; /* no handles, no index */
+	for (unsigned i = 0; i < u.h.handle_bytes; i++)
+		snprintf(hex + 2 * i, 3, "%02x", u.h.f_handle[i]);
+	for (size_t i = 0; i < names.n; i++) {
+		if (!strstr(names.v[i], hex))
+			continue;
+		*ret = rein_asprintf("%s/%s", dir, names.v[i]);
+		return *ret ? 0 : rein_err_nomem(err);
+	}
+	return 0;
+}
+
+/* Does the file in the index differ from the real one it stands for? */
+static int index_differs(const struct rein_root *root, const struct rein_change *x, struct rein_err *err)
+{
+	auto_(rein_attrs_done) struct rein_attrs p = {0}, q = {0};
+	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int a = openat(real, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int b = open(x->kept, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int same;
+
+	if (a < 0 || b < 0)
+		return rein_err_errno(err, "compare '%s'", x->path);
+	same = rein_file_same_data(a, b, err);
+	if (same < 0 || rein_attrs_read(real, x->path, &p, err) < 0 ||
+	    rein_attrs_read(AT_FDCWD, x->kept, &q, err) < 0)
+		return -err->code;
+	return !same || rein_attrs_differ(&p, &q);
+}
+
+static int find_kept(const struct rein_root *roots, struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		struct rein_fp fp;
+		int differs = 1;
+
+		if (x->kind != REIN_CHANGE_DELETED || x->renamed_away || !S_ISREG(x->before.mode) ||
+		    x->before.nlink < 2)
+			continue;
+		for (size_t k = 0; k < i && differs; k++) /* once for all names of it */
+			differs = !c->v[k].kept || !rein_fp_same_inode(&c->v[k].before, &x->before);
+		if (!differs)
+			continue;
+		if (index_entry(&roots[x->root], x->path, &x->kept, err) < 0)
+			return -err->code;
+		if (!x->kept)
+			continue;
+		if (rein_fp_at(AT_FDCWD, x->kept, &fp, err) < 0)
+			return -err->code;
+		differs = 0;
+		if (S_ISREG(fp.mode) && fp.nlink == 1) /* else another name in upper carries the change */
+			differs = index_differs(&roots[x->root], x, err);
+		if (differs < 0)
+			return differs;
+		if (!differs)
+			rein_free(take_ptr(x->kept));
+	}
+	return 0;
 }
 
 /* Copies the overlay made and nobody changed, kept only because they might have been joined. */
@@ -212,18 +349,21 @@ int rein_scan_finish(const struct rein_root *roots, size_t n, struct rein_change
 	rein_changes_sort(out);
 	if (!out->n)
 		return 0;
-	if (find_renames(roots, out, err) < 0 || find_links(out, err) < 0)
+	if (find_renames(roots, out, err) < 0 || find_moved_links(out, err) < 0 ||
+	    find_links(out, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < out->n; i++) {
 		struct rein_change *x = &out->v[i];
 
 		/* the new name of a file that has other names must stay that file */
-		if (x->from && x->before.nlink > 1 && !x->link_to) {
+		if (x->from && x->kind == REIN_CHANGE_CREATED && x->before.nlink > 1 && !x->link_to) {
 			x->link_to = rein_strdup(x->from);
 			if (!x->link_to)
 				return rein_err_nomem(err);
 		}
 	}
+	if (find_kept(roots, out, err) < 0)
+		return -err->code;
 	drop_untouched(out);
 	return 0;
 }

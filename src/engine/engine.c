@@ -17,6 +17,7 @@
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
 #include "sys/attr.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 
 #ifndef REIN_LIBEXECDIR
@@ -115,7 +116,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.hide = o->hide.v,
 		.scratch = o->scratch.v,
 		.uid = geteuid(),
-		.rootless = geteuid() != 0,
+		.rootless = !rein_is_root(),
 	};
 	struct stat a, b;
 
@@ -188,7 +189,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 			.state_dir = e->state.dir,
 			.show = cow->show.v,
 			.whole = cow->whole,
-			.rootless = geteuid() != 0,
+			.rootless = !rein_is_root(),
 			.uid = geteuid(),
 			.gid = getegid(),
 			.search = v->workspace,
@@ -326,6 +327,8 @@ int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struc
 		return -err->code;
 	if (launch(e, o, r, err) < 0)
 		return -err->code;
+	if (e->own_process)
+		rein_master_own_files();
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;

@@ -77,7 +77,7 @@ int rein_txn_begin(const struct rein_txn_opts *opts, struct rein_txn **ret, stru
 
 	if (new_handle(&t, err) < 0)
 		return -err->code;
-	t->opts.argv = (char **)nothing;
+	t->opts.argv = (char **)(uintptr_t)nothing;
 	if (take_opts(t, opts, err) < 0 || rein_engine_begin(&t->engine, &t->opts, &t->run, err) < 0) {
 		t->decided = true;
 		rein_txn_free(t);
@@ -111,7 +111,7 @@ const char *rein_txn_id(const struct rein_txn *txn)
 	return txn->run.tx.id;
 }
 
-int rein_txn_run(struct rein_txn *t, char *const *argv, struct rein_txn_result *ret,
+int rein_txn_run(struct rein_txn *t, const char *const *argv, struct rein_txn_result *ret,
 		 struct rein_err *err)
 {
 	size_t n = 0;
@@ -122,7 +122,7 @@ int rein_txn_run(struct rein_txn *t, char *const *argv, struct rein_txn_result *
 		return rein_err_set(err, REIN_E_USAGE, "no command");
 	while (argv[n])
 		n++;
-	t->opts.argv = (char **)argv;
+	t->opts.argv = (char **)(uintptr_t)argv;
 	t->effects = false;
 	if (rein_engine_exec(&t->engine, &t->opts, &t->run, err) < 0)
 		return -err->code;

@@ -24,8 +24,10 @@
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/plan.h"
+#include "sandbox/relay.h"
 #include "sandbox/spawn.h"
-#include "sys/caps.h"
+#include "sandbox/supervise.h"
+#include "sys/priv.h"
 #include "sys/sys.h"
 
 struct session {
@@ -33,28 +35,25 @@ struct session {
 	struct rein_plan *plan;
 	struct rein_spawn box;
 	int signals;
-	int listener;
+	struct rein_supervisor supervisor;
+	struct rein_relay relay;
+	uint64_t active_ns;		   /* idle timeout: since when little happened, */
+	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
 	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
 	bool failed, ended;	 /* a final message came */
+	bool hung_up;		 /* the user's terminal is gone */
+	bool stopping;		 /* a SIGTSTP of our own making is pending */
 	struct rein_box_note end;
 };
 
 static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
 
-static bool is_root(void)
-{
-	uint64_t effective, permitted;
-
-	return geteuid() == 0 && sys_caps_get(&effective, &permitted) == 0 &&
-	       effective & SYS_CAP(CAP_SYS_ADMIN);
-}
-
 static uint32_t plan_flags(const struct rein_box_spec *spec)
 {
-	uint32_t flags = is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
+	uint32_t flags = rein_is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
 
 	if (geteuid() == 0)
 		flags |= REIN_PLAN_ROOT;
@@ -62,21 +61,35 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 		flags |= REIN_PLAN_NETNS;
 	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
 		flags |= REIN_PLAN_PIVOT;
+	if (spec->nroots)
+		flags |= REIN_PLAN_NOTIFY;
 	if (!spec->nested)
 		flags |= REIN_PLAN_LANDLOCK;
 	return flags;
+}
+
+/* Ten looks per period, but neither a busy loop nor a late answer. */
+static uint32_t sample_interval_ms(uint64_t idle_ns)
+{
+	uint64_t ms = idle_ns / 10 / 1000000;
+
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : (uint32_t)ms;
 }
 
 static int make_plan(struct session *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
-	struct rein_filter_options options = {.nested = s->spec->nested};
+	struct rein_filter_options options = {.nested = s->spec->nested,
+					      .notify = setup.flags & REIN_PLAN_NOTIFY};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
 		return rein_err_set(err, REIN_E_UNSUPPORTED,
 				    "capabilities can be kept only when Rein runs as root");
+	rein_relay_prepare(&s->relay, &setup);
+	if (s->spec->idle_timeout_ns)
+		setup.sample_ms = sample_interval_ms(s->spec->idle_timeout_ns);
 	if (!rein_filter_build(&options, &filter))
 		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
 	setup.filter = filter.code;
@@ -171,7 +184,79 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	int next = 0;
 
 	if (note->has & REIN_BOX_HAS_LISTENER)
-		s->listener = take_fd(&fds[next++]);
+		s->supervisor.listener = take_fd(&fds[next++]);
+	s->supervisor.box = s->box.pid;
+	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
+	s->supervisor.caps = s->spec->caps;
+	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
+								   : ARRAY_SIZE(note->devs);
+	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
+	if (note->has & REIN_BOX_HAS_TERMINAL) {
+		s->relay.master = take_fd(&fds[next]);
+		fcntl(s->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
+		rein_relay_enter(&s->relay);
+	}
+}
+
+/*
+ * A process group that no shell watches over cannot be continued by anybody, so the kernel does not
+ * let a terminal stop it. Neither do we stop ourselves then.
+ */
+static bool is_orphaned(void)
+{
+	return getsid(getppid()) != getsid(0);
+}
+
+/* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
+static void stop_ourselves(struct session *s, int sig)
+{
+	rein_relay_leave(&s->relay);
+	if (is_orphaned())
+		return;
+	if (sig == SIGTSTP)
+		kill(0, SIGTSTP); /* ours stays pending and is read away in on_signal */
+	s->stopping = true;
+	raise(SIGSTOP);
+}
+
+/* The command may go on, with its terminal if it wants it and we have it to give. */
+static void resume(struct session *s)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_FOREGROUND};
+
+	rein_relay_enter(&s->relay);
+	rein_relay_resize(&s->relay);
+	if (s->relay.raw)
+		send_note(s, &note);
+	else
+		send_signal(s, SIGCONT, true);
+}
+
+static void on_stopped(struct session *s, int sig)
+{
+	if (s->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
+		s->relay.wanted = true;
+		if (!rein_relay_foreground(&s->relay))
+			stop_ourselves(s, sig);
+	} else {
+		stop_ourselves(s, SIGTSTP);
+	}
+	resume(s);
+}
+
+/* Little has happened since active_ns: is it long enough? See launch.h for what idle means. */
+static void on_sample(struct session *s, const struct rein_box_note *note)
+{
+	uint64_t now = rein_mono_ns(), limit = s->spec->idle_timeout_ns;
+
+	if (note->written != s->active_written || note->cpu_ns < s->active_cpu_ns ||
+	    note->cpu_ns - s->active_cpu_ns >= limit / 100) {
+		s->active_ns = now;
+		s->active_written = note->written;
+		s->active_cpu_ns = note->cpu_ns;
+	} else if (now - s->active_ns >= limit) {
+		kill_box(s, REIN_BOX_IDLE_TIMEOUT);
+	}
 }
 
 static int on_note(struct session *s, struct rein_err *err)
@@ -187,6 +272,12 @@ static int on_note(struct session *s, struct rein_err *err)
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
+			break;
+		case REIN_BOX_MSG_STOPPED:
+			on_stopped(s, note.status);
+			break;
+		case REIN_BOX_MSG_SAMPLE:
+			on_sample(s, &note);
 			break;
 		case REIN_BOX_MSG_EXEC:
 		case REIN_BOX_MSG_FAIL:
@@ -221,7 +312,13 @@ static void on_signal(struct session *s)
 			else if (!s->ended_by_us_ns)
 				s->ended_by_us_ns = now;
 		}
-		if (sig != SIGWINCH)
+		if (sig == SIGWINCH)
+			rein_relay_resize(&s->relay);
+		else if (sig == SIGTSTP && s->stopping)
+			s->stopping = false;
+		else if (sig == SIGCONT)
+			resume(s);
+		else
 			send_signal(s, sig, si.ssi_code == SI_KERNEL);
 	}
 }
@@ -241,14 +338,18 @@ static int wait_ms(const struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, NFDS };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box.control, .events = POLLIN},
 		[BOX] = {.fd = s->box.pidfd, .events = POLLIN},
 		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
+		[RENAMES] = {.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
+		/* The supervisor's thread listens itself, once it is there. */
+		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
+		rein_relay_watch(&s->relay, fds + TERMINAL);
 		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[CONTROL].revents && on_note(s, err) < 0)
@@ -257,6 +358,12 @@ static int attend(struct session *s, struct rein_err *err)
 			return on_note(s, err);
 		if (fds[CONTROL].revents & POLLHUP)
 			fds[CONTROL].fd = -1;
+		if (!rein_relay_move(&s->relay, fds + TERMINAL) && !s->hung_up) {
+			s->hung_up = true;
+			send_signal(s, SIGHUP, true);
+		}
+		if (fds[RENAMES].revents & POLLIN)
+			rein_supervisor_wake(&s->supervisor);
 		if (fds[SIGNALS].revents)
 			on_signal(s);
 		if (s->deadline_ns && rein_mono_ns() >= s->deadline_ns) {
@@ -288,6 +395,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		err->sys = s->end.sys;
 		return -err->code;
 	}
+	r.dir_renames = atomic_load(&s->supervisor.moved);
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -322,7 +430,7 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 
 	if (s->signals < 0)
 		return rein_err_errno(err, "signalfd");
-	s->started_ns = rein_mono_ns();
+	s->started_ns = s->active_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
 	rc = rein_spawn_box(s->plan, program, &s->box, err);
@@ -333,6 +441,9 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 		kill_box(s, REIN_BOX_LOST);
 	while (sys_waitid(P_PIDFD, (id_t)s->box.pidfd, &si, WEXITED, &ru) < 0 && errno == EINTR)
 		;
+	rein_supervisor_end(&s->supervisor);
+	rein_relay_drain(&s->relay);
+	rein_relay_leave(&s->relay); /* [L2] */
 	return rc < 0 ? rc : conclude(s, &ru, ret, err);
 }
 
@@ -340,7 +451,8 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 		    struct rein_box_result *ret, struct rein_err *err)
 {
 	struct session s = {
-		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1, .listener = -1};
+		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
+		.supervisor = {.listener = -1}};
 	sigset_t old;
 	int rc;
 
@@ -352,7 +464,6 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 	rein_closep_(&s.box.pidfd);
 	rein_closep_(&s.box.control);
 	rein_closep_(&s.signals);
-	rein_closep_(&s.listener);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
 	return rc;

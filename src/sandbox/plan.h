@@ -39,7 +39,8 @@ enum rein_plan_flag {
 	REIN_PLAN_ROOT = 1 << 4,     /* host root: guard what uid 0 may write without capabilities */
 	REIN_PLAN_NOTIFY = 1 << 5,   /* the filter has a listener: hand it out */
 	REIN_PLAN_LANDLOCK = 1 << 6, /* second wall, where the kernel has it */
-	REIN_PLAN_FLAGS = (1 << 7) - 1,
+	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
+	REIN_PLAN_FLAGS = (1 << 8) - 1,
 };
 
 enum rein_plan_kind {
@@ -111,6 +112,7 @@ enum rein_box_message {
 	/* to the box */
 	REIN_BOX_MSG_MAPPED,
 	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; to its process group if sys != 0 */
+	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */
 };
 
 /* READY says which descriptors follow. */

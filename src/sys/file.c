@@ -38,6 +38,7 @@ int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err
 		.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
 		.mtime_ns = ns(&st.stx_mtime),
 		.ctime_ns = ns(&st.stx_ctime),
+		.atime_ns = ns(&st.stx_atime),
 		.mode = st.stx_mode,
 		.uid = st.stx_uid,
 		.gid = st.stx_gid,

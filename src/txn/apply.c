@@ -30,16 +30,20 @@ static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, stru
 {
 	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
 	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
+		/* a link inside a directory that is still to come, or gone again */
+		if (o->kind == REIN_OP_LINK && (err->sys == ENOENT || err->sys == ENOTDIR))
+			goto slot;
 		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
 			err->code = REIN_E_CONFLICT;
 		return -err->code;
 	}
 	if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0)
 		return -err->code;
+slot:
 	if (!o->slot)
 		return 0;
 	if (rein_open_parent(d->store[o->root], o->slot, &e->slot_name, &e->slot_fd, err) < 0)
-		return -err->code;
+		return o->kind == REIN_OP_LINK && err->sys == ENOENT ? 0 : -err->code;
 	return rein_fp_at(e->slot_fd, e->slot_name, &e->slot, err);
 }
 
@@ -150,6 +154,8 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
 	    (e->real.mode && e->real.ino == o->ino_old))
 		return 0;
+	if (e->slot_fd < 0)
+		return lost(o, err);
 	snprintf(tmp, sizeof(tmp), ".rein-link-%llu", (unsigned long long)o->ino_old);
 	unlinkat(e->slot_fd, tmp, 0);
 	if (linkat(d->real[o->root], o->old_slot, e->slot_fd, tmp, 0) < 0)

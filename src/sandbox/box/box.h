@@ -36,6 +36,7 @@ int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the 
 void box_mount(struct box *box);
 void box_confine(struct box *box);
 _Noreturn void box_run(struct box *box);
+void box_sample(const struct box *box); /* report how busy the box is */
 
 /* What the kernel may say instead of "no": write a short string to a file below /proc. */
 int box_write_file(const char *path, const char *text, size_t n);

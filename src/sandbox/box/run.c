@@ -104,7 +104,8 @@ static int child(void *arg)
 		pid_t group = getpid();
 
 		/* From a background group this raises SIGTTOU, which is blocked here. */
-		if (ioctl(box->slave, TIOCSPGRP, &group) < 0)
+		if (box->plan->flags & REIN_PLAN_FOREGROUND &&
+		    ioctl(box->slave, TIOCSPGRP, &group) < 0)
 			goto failed;
 		for (int fd = 0; fd < 3; fd++)
 			if (box->plan->tty_mask & 1u << fd && dup2(box->slave, fd) < 0)
@@ -215,6 +216,14 @@ static void take_message(const struct box *box, pid_t command)
 		_exit(125); /* [B3] */
 	if (note.kind == REIN_BOX_MSG_SIGNAL && note.status > 0 && note.status < NSIG)
 		kill(note.sys ? -command : command, note.status);
+	if (note.kind == REIN_BOX_MSG_FOREGROUND) {
+		/* Only if nobody in the box has it: a shell there may have given it to a job. */
+		pid_t owner = 0;
+
+		if (box->slave >= 0 && ioctl(box->slave, TIOCGPGRP, &owner) == 0 && owner == getpid())
+			ioctl(box->slave, TIOCSPGRP, &command);
+		kill(-command, SIGCONT);
+	}
 }
 
 void box_run(struct box *box)
@@ -232,15 +241,17 @@ void box_run(struct box *box)
 		box_step_failed(box, REIN_STEP_SPAWN, 0);
 	hand_over(box);
 	command = start(box);
-	if (box->slave >= 0)
-		close(box->slave);
 	/* Nothing of ours may keep the command's streams open: their ends are seen outside. */
 	close_range(0, 2, 0);
 	for (;;) {
 		struct signalfd_siginfo si;
+		int wait = box->plan->sample_ms ? (int)box->plan->sample_ms : -1;
+		int n = poll(fds, 2, wait);
 
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			_exit(125);
+		if (n == 0)
+			box_sample(box);
 		while (read(fds[1].fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			;
 		reap(box, command);

@@ -74,6 +74,7 @@ cases() {
 }
 
 finish() {
+	chmod -R u+rwX "$trial" 2>/dev/null # a killed run leaves overlay's closed work directory
 	rm -rf "$trial"
 	echo "$passed $failed $skipped" > "/job/out/$(basename "$0" .sh).$who"
 	[ "$failed" = 0 ]
