@@ -439,15 +439,16 @@ static void mounts_inside_get_an_answer(void **state)
 	plan(&o, &v);
 	assert_true(v.whole_root);
 	assert_string_equal(v.cow[0].path, "/");
-	assert_int_equal(v.ncow,
-			 3); /* the workspace lies below /var/tmp, which "/" does not show */
-	assert_string_equal(v.cow[1].path, at("proj"));
-	assert_true(v.cow[0].whole && !v.cow[1].whole);
-	assert_true(rein_strlist_has(&v.cow[0].hide, at("state")));
+	assert_int_equal(v.ncow, 4); /* "/" does not show what lies below /var/tmp */
+	assert_string_equal(v.cow[1].path, at("home"));
+	assert_string_equal(v.cow[2].path, at("proj"));
+	assert_string_equal(v.cow[3].path, at("proj/mnt"));
+	assert_true(v.cow[0].whole && v.cow[1].whole && !v.cow[2].whole);
+	assert_int_equal(rule(&v, at("state"))->access, REIN_PATH_HIDE);
 	rein_view_done(&v);
 	o.cwd = "/usr/share";
 	plan(&o, &v);
-	assert_int_equal(v.ncow, 1);
+	assert_int_equal(v.ncow, 2);
 	assert_string_equal(v.workspace, "/usr/share");
 	rein_view_done(&v);
 }
