@@ -27,7 +27,6 @@
 #define NONE		UINT32_MAX
 #define DIRS_MAX	(1u << 26)
 #define STRINGS_MAX	(1u << 31)
-#define PATH_ROOM	(PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
 #define THREADS_MAX	4
 #define DIRS_PER_THREAD 1000 /* about 2 ms of work; starting a thread takes 0.1 */
 
@@ -42,7 +41,7 @@ struct header {
 
 uint64_t rein_hideindex_rules(const struct rein_hideindex_opts *o)
 {
-	uint64_t h = rein_hash64(&o->skip_ino, sizeof(o->skip_ino), VERSION);
+	uint64_t h = rein_hash64(&o->skip_ino, sizeof(o->skip_ino), rein_hide_names_hash());
 
 	for (size_t i = 0; o->prune && o->prune[i]; i++)
 		h = rein_hash64(o->prune[i], strlen(o->prune[i]), h);

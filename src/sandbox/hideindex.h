@@ -93,5 +93,9 @@ uint64_t rein_hideindex_rules(const struct rein_hideindex_opts *opts);
 
 /* Does this name look like a secret? Pure. */
 bool rein_hide_name_matches(const char *name, size_t n);
+/* Is a directory of this name not entered? */
+bool rein_hide_name_no_entry(const char *name, size_t n);
+/* Changes with the tables behind the two, so that an index made by others is not used. */
+uint64_t rein_hide_names_hash(void);
 
 #endif

@@ -13,25 +13,10 @@
 #define NONE	  UINT32_MAX
 #define PATH_ROOM (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
 
-static const struct rein_str no_entry[] = {
-	{".git", 4}, {"node_modules", 12}, {"site-packages", 13}, {"dist-packages", 13}};
-
 static bool named(struct rein_str want, const char *s, size_t n)
 {
 	return want.n == n && memcmp(want.p, s, n) == 0;
 }
-
-static bool is_no_entry(const char *name, size_t n)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(no_entry); i++)
-		if (named(no_entry[i], name, n))
-			return true;
-	return false;
-}
-
-#define WANT                                                                                       \
-	(STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | STATX_CTIME | \
-	 STATX_MNT_ID)
 
 int rein_hidescan_look(int fd, const char *path, struct statx *sx)
 {
@@ -118,7 +103,7 @@ static int entry(struct rein_hidescan *l, int fd, const struct dirent64 *e, bool
 	match = rein_hide_name_matches(name, n);
 	if (directory && path_len + n > PATH_ROOM)
 		match = true; /* too deep to look into: hidden with all that is in it */
-	else if (directory && !is_no_entry(name, n) && put(l, name, n, NONE) < 0)
+	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, NONE) < 0)
 		return -1;
 	if (!match && !inner)
 		return 0;

@@ -13,10 +13,7 @@ struct rein_hidescan {
 	struct statx sx;
 	uint32_t flags;
 	struct rein_buf text;
-	struct {
-		uint32_t name;
-		uint32_t flags; /* of a match; NONE: a directory to enter */
-	} * v;
+	struct rein_hidematch *v; /* as they came; flags UINT32_MAX: a directory to enter */
 	size_t n, cap;
 	const char **dirs; /* sorted names of the directories to enter */
 	size_t ndirs, dirs_cap;
@@ -24,11 +21,6 @@ struct rein_hidescan {
 	size_t nmatches, matches_cap;
 	unsigned git; /* which of HEAD, objects, refs were seen */
 };
-
-#define REIN_HIDESCAN_INIT                                                                         \
-	{                                                                                          \
-		.text = REIN_BUF((size_t)1 << 31)                                                  \
-	}
 
 /* statx of what the index keeps; path "" is fd itself. */
 int rein_hidescan_look(int fd, const char *path, struct statx *ret);
