@@ -403,7 +403,7 @@ int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_cha
 		}
 		return -err->code;
 	case REIN_SETTLE_DISCARD:
-		if (rein_tx_save_changes(t, c, err) < 0)
+		if (rein_tx_save_changes(t, c, false, err) < 0)
 			return -err->code;
 		return rein_tx_discard(&e->state, t, err);
 	case REIN_SETTLE_HOLD:

@@ -94,7 +94,8 @@ static int write_journal(const struct rein_state *s, const char *id, const struc
 	rein_ops_format(ops, forward, &b);
 	if (b.failed)
 		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one commit");
-	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, true, err) < 0) {
+	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, REIN_SYNC_DURABLE,
+			      err) < 0) {
 		struct rein_err why = *err;
 
 		/* it may be there in name: nobody may act on it */
@@ -147,7 +148,7 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		rein_moved_note(s, known, &now, &ignored);
 		*known = now;
 	}
-	rein_tx_save_changes(t, c, &ignored);
+	rein_tx_save_changes(t, c, true, &ignored);
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -204,7 +205,7 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 	refresh(s, d, c, forward);
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0 ||
+	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
 	    close_journal(s, t, err) < 0)
 		return -err->code;
 	return 0;
@@ -257,7 +258,7 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0)
+	if (rein_tx_save_changes(t, c, false, err) < 0 || rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }

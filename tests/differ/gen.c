@@ -319,11 +319,12 @@ static void acl(struct gen *g, const char *path, bool is_default, bool foreign)
 	const struct {
 		uint32_t tag, perm, id;
 	} e[] = {
-		{0x01, g->o->readable ? 7 : 6 | (uint32_t)is_default, ~0u}, /* owner */
-		{0x02, perm, who},					    /* a named user */
-		{0x04, 5, ~0u},						    /* group */
-		{0x10, (uint32_t)below(g, 8), ~0u},			    /* mask */
-		{0x20, (uint32_t)below(g, 8), ~0u},			    /* others */
+		{0x01, g->o->readable || !strcmp(path, ".") ? 7 : 6 | (uint32_t)is_default,
+		 ~0u},				    /* owner */
+		{0x02, perm, who},		    /* a named user */
+		{0x04, 5, ~0u},			    /* group */
+		{0x10, (uint32_t)below(g, 8), ~0u}, /* mask */
+		{0x20, (uint32_t)below(g, 8), ~0u}, /* others */
 	};
 
 	le(&p, 2, 4);

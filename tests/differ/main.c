@@ -521,9 +521,9 @@ int main(int argc, char **argv)
 		       o.d.extra_links);
 	printf("differ: %.1f s in rein, %.1f s own (%.0f sequences/s); undo restored every inode "
 	       "in "
-	       "%u of %u; %u reads left out\n",
+	       "%u of %u; %u operations left out\n",
 	       o.d.rein_seconds, own, (double)t.cases / (own > 0 ? own : 1), o.d.exact_undos,
-	       o.d.undos, o.d.stale_reads);
+	       o.d.undos, o.d.left_out);
 	if (o.must_find) /* a test of the tester */
 		return t.failed ? 0 : 1;
 	return t.failed ? 1 : 0;
