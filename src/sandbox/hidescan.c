@@ -18,6 +18,10 @@ static bool named(struct rein_str want, const char *s, size_t n)
 	return want.n == n && memcmp(want.p, s, n) == 0;
 }
 
+#define WANT                                                                                       \
+	(STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | STATX_CTIME | \
+	 STATX_MNT_ID)
+
 int rein_hidescan_look(int fd, const char *path, struct statx *sx)
 {
 	int flags = AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
