@@ -164,13 +164,20 @@ static void patterns_hide_what_they_should(void **state)
 	file("ws/bare/HEAD");
 	file("ws/bare/objects/x");
 	file("ws/bare/refs/heads/y.pem");
+	assert_int_equal(truncate(at("ws/bare/refs/heads/y.pem"), 41), 0);
+	file("ws/bare/logs/refs/heads/y.pem");
+	file("ws/forged/HEAD"); /* these marks anybody can make */
+	file("ws/forged/objects/o.key");
+	file("ws/forged/refs/r.key");
+	file("ws/forged/f.key");
 	file("ws/node_modules/p/test.pem");
 	file("ws/py/.env/pyvenv.cfg");
 	file("ws/py/.env/lib/site-packages/x.pem");
 	file("ws/.envs/prod/x");
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env", ".env.production", ".envrc", ".envs", "a/b/server.key",
-	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two");
+	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two",
+	       "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	assert_non_null(r.mask);
 	result_done(&r);
 
@@ -181,7 +188,7 @@ static void patterns_hide_what_they_should(void **state)
 			    (char *)(uintptr_t)at("elsewhere"), NULL};
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env.production", ".envrc", ".envs", "a/b", "a/my-cacert.pem",
-	       "a-b/x.pem", "env");
+	       "a-b/x.pem", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	result_done(&r);
 }
 
