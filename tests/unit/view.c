@@ -300,6 +300,9 @@ static void secrets_of_the_home_are_hidden(void **state)
 	file("home/.docker/config.json", "{}");
 	file("home/.cargo/credentials.toml", "");
 	assert_int_equal(symlink(at("elsewhere/aws"), at("home/.aws")), 0);
+	file("home/.npmrc", "registry=https://npm.example.org/\n//npm.example.org/:_authToken=x\n");
+	file("home/.yarnrc", "registry x\n");
+	file("home/.m2/settings.xml", "<server><password>x</password></server>");
 	o = opts_at("proj");
 	plan(&o, &v);
 	assert_int_equal(rule(&v, at("home"))->access, REIN_PATH_RO); /* it lies in /var/tmp */
@@ -311,6 +314,9 @@ static void secrets_of_the_home_are_hidden(void **state)
 	assert_non_null(r);
 	assert_false(r->is_dir);
 	assert_non_null(rule(&v, at("home/.cargo/credentials.toml")));
+	assert_non_null(rule(&v, at("home/.npmrc"))); /* this one holds a token, that one nothing */
+	assert_null(rule(&v, at("home/.yarnrc")));
+	assert_non_null(rule(&v, at("home/.m2/settings.xml")));
 	assert_non_null(rule(&v, at("elsewhere/aws")));
 	assert_null(rule(&v, at("home/.aws"))); /* a link cannot be mounted on */
 	assert_non_null(rule(&v, at("state")));
