@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "sandbox/hideindex.h"
+#include "sandbox/hidelinks.h"
 #include "sandbox/hidemask.h"
 #include "sandbox/viewhash.h"
 
@@ -135,6 +136,24 @@ static int add_matches(const struct rein_hide_opts *o, const char *real, int roo
 	return 0;
 }
 
+/* Other names of what was found, except those the user named. */
+static int add_links(const struct rein_hide_opts *o, const char *real, int root_fd,
+		     const struct rein_hideindex *x, struct rein_strlist *l)
+{
+	size_t kept = l->n;
+
+	if (rein_hidelinks_add(x, real, root_fd, l) < 0)
+		return -1;
+	for (size_t i = kept; i < l->n; i++) {
+		if (listed(o->show, real, l->v[i]))
+			rein_free(l->v[i]);
+		else
+			l->v[kept++] = l->v[i];
+	}
+	l->n = kept;
+	return 0;
+}
+
 static int add_named(const struct rein_hide_opts *o, const char *real, struct rein_strlist *ret)
 {
 	size_t n = rein_streq(real, "/") ? 0 : strlen(real);
@@ -256,7 +275,8 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	for (uint32_t i = 0; i < x.ndirs; i++)
 		if (x.dirs[i].nmatch && add_matches(o, real, root_fd, &x, i, &l->paths) < 0)
 			return rein_err_nomem(err);
-	if (add_named(o, real, &l->paths) < 0 || (o->rootless && add_foreign(o, &x, l) < 0))
+	if (add_links(o, real, root_fd, &x, &l->paths) < 0 || add_named(o, real, &l->paths) < 0 ||
+	    (o->rootless && add_foreign(o, &x, l) < 0))
 		return rein_err_nomem(err);
 	drop_covered(&l->paths);
 	l->ndirs = x.ndirs;

@@ -192,6 +192,31 @@ static void patterns_hide_what_they_should(void **state)
 	result_done(&r);
 }
 
+static void other_names_of_a_secret_are_hidden(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/a/x.key");
+	file("ws/b/plain");
+	file("ws/conf/env.production");
+	file("ws/outside.txt");
+	assert_int_equal(link(at("ws/a/x.key"), at("ws/b/innocent")), 0);
+	assert_int_equal(link(at("ws/b/plain"), at("ws/b/plain2")), 0);
+	assert_int_equal(symlink("conf/env.production", at("ws/.env")), 0);
+	assert_int_equal(symlink("/etc/hostname", at("ws/host.pem")), 0);
+	assert_int_equal(symlink("../ws", at("ws/self.pem")), 0);
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", "a/x.key", "b/innocent", "conf/env.production", "host.pem",
+	       "self.pem");
+	result_done(&r);
+	o.show = (char *[]){(char *)(uintptr_t)at("ws/conf/env.production"), NULL};
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", "a/x.key", "b/innocent", "host.pem", "self.pem");
+	result_done(&r);
+}
+
 static void a_tree_without_secrets_has_no_mask(void **state)
 {
 	struct rein_hide_opts o = options();
@@ -659,6 +684,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_TREE(patterns_hide_what_they_should),
+		IN_TREE(other_names_of_a_secret_are_hidden),
 		IN_TREE(a_tree_without_secrets_has_no_mask),
 		IN_TREE(only_changed_directories_are_read),
 		IN_TREE(fresh_directories_are_read_again),
