@@ -274,6 +274,8 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
 
 	rein_ui_summary(&sum, &r->sum);
+	if (r->tx.unfinished)
+		rein_say("the state directory cannot be written: the next command completes the record");
 	if (!r->has_tx) {
 		rein_say("%s in %s, no changes", end_text(r), rein_ui_seconds(r->result.wall_ns));
 	} else if (d == COMMIT) {

@@ -85,7 +85,7 @@ int rein_content_find(const struct rein_content *c, const struct rein_change *x,
 	*ret_path = NULL;
 	if (after ? x->kind == REIN_CHANGE_DELETED : x->kind == REIN_CHANGE_CREATED && !x->from)
 		return 0;
-	if (!after && x->from) { /* the old content is under the old name */
+	if (!after && x->from && x->kind == REIN_CHANGE_CREATED) { /* the old content is under the old name */
 		struct rein_change old = {.path = x->from, .root = x->root, .kind = REIN_CHANGE_DELETED};
 
 		return rein_content_find(c, &old, false, ret_fd, ret_path, err);
