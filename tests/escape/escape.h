@@ -82,5 +82,7 @@ int victim_main(int argc, char **argv);
 int terminal_main(int argc, char **argv);
 /* Outside: run a command and see that no process of it is left. */
 int watch_main(int argc, char **argv);
+/* Outside: swap two names many times. */
+int swap_main(int argc, char **argv);
 
 #endif

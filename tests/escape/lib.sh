@@ -149,7 +149,7 @@ host_state() {
 }
 mounts() { cut -d' ' -f2- /proc/self/mountinfo | sort; }
 groups_of_rein() { find /sys/fs/cgroup -type d -path "*$tag*" 2>/dev/null; }
-processes() { [ "$uid" = 0 ] || ps -o pid=,args= -u "$uid" | grep -v "escape victim" | grep -v 'ps -o' || true; }
+processes() { [ "$uid" = 0 ] || ps -o pid=,args= -u "$uid" | grep -v "escape victim" | grep -v 'ps -o\|<defunct>' || true; }
 
 before() {
 	files >"$work/files.0"; host_state >"$work/host.0"; mounts >"$work/mounts.0"; groups_of_rein >"$work/groups.0"

@@ -226,6 +226,8 @@ int main(int argc, char **argv)
 		return terminal_main(argc - 2, argv + 2);
 	if (argc >= 3 && strcmp(argv[1], "watch") == 0)
 		return watch_main(argc - 2, argv + 2);
+	if (argc == 5 && strcmp(argv[1], "swap") == 0)
+		return swap_main(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], "whoami") == 0) { /* for set-user-id copies of this */
 		char status[4096] = "";
 		int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
