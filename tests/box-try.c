@@ -231,7 +231,17 @@ int main(int argc, char **argv)
 		else if (result.end != REIN_BOX_EXITED && result.end != REIN_BOX_SIGNALED)
 			status = 122;
 	}
-	if (!keep)
+	if (!keep) {
 		nftw(store, remove_entry, 32, FTW_DEPTH | FTW_PHYS);
+		rein_free(store);
+	}
+	for (size_t i = 0; i < spec.nroots; i++) {
+		free(roots[i].real);
+		free(roots[i].mask);
+		rein_free(roots[i].store);
+		rein_free(roots[i].upper);
+		rein_free(roots[i].work);
+	}
+	rein_free(program);
 	return status;
 }

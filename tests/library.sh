@@ -1,7 +1,7 @@
 #!/bin/sh
 # The example of librein runs as documented: effects, commit, undo. Usage: library.sh EXAMPLE
 set -eu
-example=$1
+example=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/home" "$dir/ws"

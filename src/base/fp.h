@@ -8,7 +8,7 @@
 
 struct rein_fp {
 	uint64_t dev, ino, size, rdev;
-	int64_t mtime_ns, ctime_ns;
+	int64_t mtime_ns, ctime_ns, atime_ns;
 	uint32_t mode, uid, gid, nlink;
 };
 

@@ -8,6 +8,7 @@
 
 const struct rein_verb rein_verbs[] = {
 	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true},
+	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false},
 	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false},
 	{"discard", "[TXN]", "Throw a held transaction away", NULL, rein_cli_discard, false},
 	{"undo", "[TXN]", "Take a committed transaction back", NULL, rein_cli_undo, false},
@@ -16,6 +17,7 @@ const struct rein_verb rein_verbs[] = {
 	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false},
 	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
 	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
+	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
 	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false},
 	{"version", "", "Print the version", NULL, rein_cli_version, false},
 	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false},

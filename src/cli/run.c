@@ -139,9 +139,10 @@ static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, s
 static enum decision ask(struct rein_engine *e, struct rein_run *r, char *rest)
 {
 	for (;;) {
+		struct rein_diff d = {.context = 3};
 		struct rein_err err = {0};
 
-		fprintf(stderr, "      %s[c]%sommit  [d]iscard  [s]elect files  [k]eep for later? ",
+		fprintf(stderr, "      %s[c]%sommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ",
 			rein_ui(stderr, REIN_BOLD), rein_ui_off(stderr));
 		fflush(stderr);
 		switch (read_key()) {
@@ -150,6 +151,12 @@ static enum decision ask(struct rein_engine *e, struct rein_run *r, char *rest)
 			return COMMIT;
 		case 'd':
 			return DISCARD;
+		case 'v':
+			rein_ui_page(true);
+			if (rein_print_diff(&r->tx, &r->changes, &d, NULL, 0, &err) < 0)
+				rein_fail(&err, false);
+			rein_ui_page_end();
+			break;
 		case 's':
 			if (choose_files(e, r, rest, &err) == 0)
 				return COMMIT;
@@ -267,6 +274,8 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
 
 	rein_ui_summary(&sum, &r->sum);
+	if (r->tx.unfinished)
+		rein_say("the state directory cannot be written: the next command completes the record");
 	if (!r->has_tx) {
 		rein_say("%s in %s, no changes", end_text(r), rein_ui_seconds(r->result.wall_ns));
 	} else if (d == COMMIT) {

@@ -71,6 +71,8 @@ static void done_line(const char *verb, const struct rein_tx *t, const struct re
 
 	rein_changes_sum(c, &sum);
 	rein_ui_summary(&b, &sum);
+	if (t->unfinished)
+		rein_say("the state directory cannot be written: the next command completes the record");
 	rein_say("%s %s%s%s: %s.%s%s", verb, rein_ui(stderr, REIN_BOLD), t->id, rein_ui_off(stderr),
 		 b.p ? b.p : "", next ? " " : "", next ? next : "");
 }

@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "sys/priv.h"
 
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status)
@@ -12,6 +13,7 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	const struct rein_verb *verb = rein_verb_find(name);
 	struct rein_err err = {0};
 
+	rein_may_master_own_files();
 	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
 		*status = rein_fail(&err, common->json);
 		return 1;

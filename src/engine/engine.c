@@ -17,6 +17,7 @@
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
 #include "sys/attr.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 
 #ifndef REIN_LIBEXECDIR
@@ -115,7 +116,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.hide = o->hide.v,
 		.scratch = o->scratch.v,
 		.uid = geteuid(),
-		.rootless = geteuid() != 0,
+		.rootless = !rein_is_root(),
 	};
 	struct stat a, b;
 
@@ -188,7 +189,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 			.state_dir = e->state.dir,
 			.show = cow->show.v,
 			.whole = cow->whole,
-			.rootless = geteuid() != 0,
+			.rootless = !rein_is_root(),
 			.uid = geteuid(),
 			.gid = getegid(),
 			.search = v->workspace,
@@ -336,8 +337,11 @@ int rein_engine_scan(struct rein_run *r, struct rein_err *err)
 {
 	rein_changes_done(&r->changes);
 	/* effects that cannot be read cannot be judged: nothing of them may be committed */
-	if (scan(r, err) < 0)
-		return rein_err_prefix(err, "read the effects");
+	while (scan(r, err) < 0) {
+		if (!rein_master_own_files(err->sys))
+			return rein_err_prefix(err, "read the effects");
+		rein_changes_done(&r->changes);
+	}
 	rein_changes_sum(&r->changes, &r->sum);
 	return 0;
 }
@@ -399,7 +403,7 @@ int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_cha
 		}
 		return -err->code;
 	case REIN_SETTLE_DISCARD:
-		if (rein_tx_save_changes(t, c, err) < 0)
+		if (rein_tx_save_changes(t, c, false, err) < 0)
 			return -err->code;
 		return rein_tx_discard(&e->state, t, err);
 	case REIN_SETTLE_HOLD:

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/glob.h"
 #include "sys/file.h"
+#include "text/load.h"
 
 static bool named(const struct rein_strlist *globs, const char *path)
 {
@@ -48,13 +49,67 @@ static int rebase(const struct rein_tx *t, struct rein_change *x, struct rein_er
 	return 0;
 }
 
+/*
+ * Three ways: the file as the run found it (kept when the transaction was held), as it is now, and
+ * as the run left it. The merged text replaces the transaction's version.
+ */
+static int merge_one(const struct rein_text *text, const struct rein_tx *t, size_t index,
+		     struct rein_change *x, bool *ret_merged, struct rein_err *err)
+{
+	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int upper = open(t->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_buf struct rein_buf base = REIN_BUF(REIN_TEXT_SIZE_MAX), ours = REIN_BUF(REIN_TEXT_SIZE_MAX);
+	auto_buf struct rein_buf theirs = REIN_BUF(REIN_TEXT_SIZE_MAX), out = REIN_BUF(REIN_TEXT_SIZE_MAX);
+	auto_close int fd = -1;
+	struct rein_text_merge_in in = {.our_label = "workspace", .their_label = t->id};
+	struct timespec keep[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+	char name[64];
+	bool conflict = false;
+
+	*ret_merged = false;
+	snprintf(name, sizeof(name), "base/%zu", index);
+	if (x->kind != REIN_CHANGE_MODIFIED || rein_file_read(t->dirfd, name, &base, err) < 0 ||
+	    rein_file_read(real, x->path, &ours, err) < 0 || rein_file_read(upper, x->path, &theirs, err) < 0)
+		return 0; /* no common ancestor, or not readable: stays a conflict */
+	in.base = (struct rein_str){base.p ? base.p : "", base.n};
+	in.ours = (struct rein_str){ours.p ? ours.p : "", ours.n};
+	in.theirs = (struct rein_str){theirs.p ? theirs.p : "", theirs.n};
+	if (rein_text_merge(text, &in, &out, &conflict, err) < 0)
+		return err->code == REIN_E_UNSUPPORTED ? 0 : -err->code;
+	if (conflict)
+		return 0;
+	fd = openat(upper, x->path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || write(fd, out.p ? out.p : "", out.n) != (ssize_t)out.n || futimens(fd, keep) < 0)
+		return rein_err_errno(err, "write the merge of '%s'", x->path);
+	if (rebase(t, x, err) < 0 || rein_fp_at(upper, x->path, &x->after, err) < 0)
+		return -err->code;
+	*ret_merged = true;
+	return 0;
+}
+
+static int merge_all(struct rein_tx *t, struct rein_changes *c, int *n, struct rein_err *err)
+{
+	struct rein_text *text = NULL;
+	int rc = rein_text_load(NULL, &text, err);
+
+	for (size_t i = 0; rc == 0 && i < c->n; i++) {
+		bool merged = false;
+
+		if (c->v[i].clash != REIN_CLASH_CHANGED || c->v[i].skipped)
+			continue;
+		rc = merge_one(text, t, i, &c->v[i], &merged, err);
+		*n -= merged;
+	}
+	rein_text_free(text);
+	return rc;
+}
+
 int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
 		 const struct rein_strlist *ours, const struct rein_strlist *theirs, bool merge,
 		 struct rein_err *err)
 {
 	int n = rein_tx_check(&e->state, t, c, true, err);
 
-	(void)merge;
 	if (n <= 0)
 		return n;
 	for (size_t i = 0; i < c->n; i++) {
@@ -73,6 +128,8 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 			n--;
 		}
 	}
+	if (n > 0 && merge && merge_all(t, c, &n, err) < 0)
+		return -err->code;
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");

@@ -16,6 +16,7 @@ void rein_changes_done(struct rein_changes *c)
 		rein_free(c->v[i].path);
 		rein_free(c->v[i].from);
 		rein_free(c->v[i].link_to);
+		rein_free(c->v[i].kept);
 	}
 	rein_free(c->v);
 	*c = (struct rein_changes){0};
@@ -80,7 +81,8 @@ void rein_changes_sum(const struct rein_changes *c, struct rein_summary *ret)
 static void pack_fp(struct rein_buf *b, const struct rein_fp *f)
 {
 	const uint64_t v[] = {f->dev, f->ino, f->size, f->rdev,
-			      (uint64_t)f->mtime_ns, (uint64_t)f->ctime_ns};
+			      (uint64_t)f->mtime_ns, (uint64_t)f->ctime_ns,
+			      (uint64_t)f->atime_ns};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		rein_buf_le64(b, v[i]);
@@ -98,13 +100,15 @@ static void unpack_fp(struct rein_unpack *u, struct rein_fp *f)
 	f->rdev = rein_unpack_le64(u);
 	f->mtime_ns = (int64_t)rein_unpack_le64(u);
 	f->ctime_ns = (int64_t)rein_unpack_le64(u);
+	f->atime_ns = (int64_t)rein_unpack_le64(u);
 	f->mode = rein_unpack_le32(u);
 	f->uid = rein_unpack_le32(u);
 	f->gid = rein_unpack_le32(u);
 	f->nlink = rein_unpack_le32(u);
 }
 
-enum { F_TOP = 1, F_AWAY = 2, F_OPAQUE = 4, F_SKIPPED = 8, F_FROM = 16, F_IN_PLACE = 32, F_LINK = 64 };
+enum { F_TOP = 1, F_AWAY = 2, F_OPAQUE = 4, F_SKIPPED = 8, F_FROM = 16, F_IN_PLACE = 32, F_LINK = 64, F_KEPT = 128,
+       F_REWRITTEN = 256 };
 
 void rein_changes_format(const struct rein_changes *c, struct rein_buf *b)
 {
@@ -117,16 +121,19 @@ void rein_changes_format(const struct rein_changes *c, struct rein_buf *b)
 		uint32_t flags = (x->top ? F_TOP : 0) | (x->renamed_away ? F_AWAY : 0) |
 				 (x->opaque ? F_OPAQUE : 0) | (x->skipped ? F_SKIPPED : 0) |
 				 (x->from ? F_FROM : 0) | (x->in_place ? F_IN_PLACE : 0) |
-				 (x->link_to ? F_LINK : 0);
+				 (x->link_to ? F_LINK : 0) | (x->kept ? F_KEPT : 0) |
+				 (x->rewritten ? F_REWRITTEN : 0);
 
 		rein_buf_le32(b, x->root);
-		rein_buf_le32(b, x->kind | (uint32_t)x->what << 8 | (uint32_t)x->clash << 16 |
-					 flags << 24);
+		rein_buf_le32(b, x->kind | (uint32_t)x->what << 8 | (uint32_t)x->clash << 16);
+		rein_buf_le32(b, flags);
 		rein_pack_str(b, rein_str(x->path));
 		if (x->from)
 			rein_pack_str(b, rein_str(x->from));
 		if (x->link_to)
 			rein_pack_str(b, rein_str(x->link_to));
+		if (x->kept)
+			rein_pack_str(b, rein_str(x->kept));
 		pack_fp(b, &x->before);
 		pack_fp(b, &x->after);
 	}
@@ -138,8 +145,8 @@ static bool parse_one(struct rein_unpack *u, struct rein_changes *ret)
 {
 	uint32_t root = rein_unpack_le32(u);
 	uint32_t bits = rein_unpack_le32(u);
+	uint32_t flags = rein_unpack_le32(u);
 	struct rein_change *x = rein_changes_add(ret, root, rein_unpack_cstr(u));
-	uint32_t flags = bits >> 24;
 
 	if (!x)
 		return false;
@@ -154,7 +161,10 @@ static bool parse_one(struct rein_unpack *u, struct rein_changes *ret)
 		x->from = rein_unpack_cstr(u);
 	if (flags & F_LINK)
 		x->link_to = rein_unpack_cstr(u);
+	if (flags & F_KEPT)
+		x->kept = rein_unpack_cstr(u);
 	x->in_place = flags & F_IN_PLACE;
+	x->rewritten = flags & F_REWRITTEN;
 	unpack_fp(u, &x->before);
 	unpack_fp(u, &x->after);
 	return !u->failed && x->kind >= REIN_CHANGE_CREATED && x->kind <= REIN_CHANGE_META &&

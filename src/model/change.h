@@ -55,6 +55,8 @@ struct rein_change {
 	bool opaque;	   /* a directory that replaces the real one as a whole */
 	bool skipped;	   /* left out of the commit (--only, --except, --ours) */
 	bool in_place;	   /* one name of a hard-linked file, written through that name */
+	bool rewritten;	   /* with from and link_to: and then written under its new name */
+	char *kept;	   /* DELETED: a private file with the bytes its other names must get, or NULL */
 	char *link_to;	   /* this name shares its file with that real, hard-linked path, or NULL */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "sandbox/remedy.h"
 
 static const char *const steps[REIN_STEP__MAX] = {
 #define STEP(name, text) [REIN_STEP_##name] = text,
@@ -23,20 +24,13 @@ static const struct {
 	enum where where;
 	const char *advice;
 } reasons[] = {
-	{REIN_STEP_UID_MAP, EPERM, ROOTLESS,
-	 "AppArmor gives unprivileged user namespaces no rights here; install the profile "
-	 "packaging/apparmor/rein as /etc/apparmor.d/rein and run: apparmor_parser -r "
-	 "/etc/apparmor.d/rein"},
-	{REIN_STEP_GID_MAP, EPERM, ROOTLESS,
-	 "AppArmor gives unprivileged user namespaces no rights here; install the profile "
-	 "packaging/apparmor/rein as /etc/apparmor.d/rein and run: apparmor_parser -r "
-	 "/etc/apparmor.d/rein"},
-	{REIN_STEP_GID_MAP, EACCES, ROOTLESS,
-	 "AppArmor gives unprivileged user namespaces no rights here; install the profile "
-	 "packaging/apparmor/rein"},
-	{REIN_STEP_PRIVATE, EACCES, ANYWHERE,
-	 "a security module forbids mounts; allow them for rein-box (AppArmor: packaging/apparmor/rein)"},
-	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, "the kernel has no overlayfs; as root: modprobe overlay"},
+	/* AppArmor lets the namespace come into being, without any rights. */
+	{REIN_STEP_UID_MAP, 0, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_GID_MAP, 0, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_HOSTNAME, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_LOOPBACK, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_PRIVATE, 0, ANYWHERE, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, REIN_REMEDY_OVERLAY},
 	{REIN_STEP_OVERLAY, EPERM, ROOTLESS,
 	 "this kernel lets only root mount overlayfs; use Linux 5.11 or later, or run as root"},
 	{REIN_STEP_OVERLAY, EINVAL, ROOTLESS,
@@ -44,15 +38,12 @@ static const struct {
 	 "choose a workspace beside it, or run as root"},
 	{REIN_STEP_OVERLAY, ELOOP, ANYWHERE, "the state directory lies inside the tree; move it with REIN_STATE"},
 	{REIN_STEP_OVERLAY_OPEN, ELOOP, ANYWHERE, "a symbolic link appeared in the path"},
-	{REIN_STEP_PROC, EPERM, ROOTLESS,
-	 "parts of /proc are covered, as in a container; start the container with an uncovered /proc "
-	 "(docker: --security-opt systempaths=unconfined, podman: --security-opt unmask=ALL)"},
-	{REIN_STEP_READONLY, ENOSYS, ANYWHERE, "mount_setattr is missing: Linux 5.12 or later is needed"},
+	{REIN_STEP_PROC, EPERM, ANYWHERE, REIN_REMEDY_PROC},
+	{REIN_STEP_READONLY, ENOSYS, ANYWHERE, REIN_REMEDY_KERNEL},
 	{REIN_STEP_STDIO, 0, ANYWHERE,
 	 "a directory, a device or a network socket there would lead out of the box; use a file or a pipe"},
 	{REIN_STEP_SECCOMP, EINVAL, ANYWHERE,
-	 "the kernel lacks system call filters with a listener: Linux 5.19 or later with CONFIG_SECCOMP_FILTER "
-	 "is needed"},
+	 "the kernel lacks system call filters with a listener; " REIN_REMEDY_KERNEL},
 	{REIN_STEP_SECCOMP, EBUSY, ANYWHERE,
 	 "a system call filter with a listener is already in force; boxes cannot be nested"},
 };
@@ -100,15 +91,12 @@ int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *e
 	bool rootless = plan->flags & REIN_PLAN_USERNS;
 
 	if (rootless && sys == EPERM)
-		rein_err_set(err, REIN_E_UNSUPPORTED,
-			     "box: user namespaces are refused to ordinary users; as root: "
-			     "sysctl -w kernel.unprivileged_userns_clone=1 (outside a container), or run "
-			     "Rein as root");
+		rein_err_set(err, REIN_E_UNSUPPORTED, "box: user namespaces are refused; %s",
+			     REIN_REMEDY_USERNS_SYSCTL);
 	else if (sys == ENOSPC || sys == EUSERS)
 		rein_err_set(err, REIN_E_UNSUPPORTED,
-			     "box: the limit of namespaces is reached or zero; as root raise "
-			     "user.max_user_namespaces (and max_mnt, max_pid, max_net): sysctl -w "
-			     "user.max_user_namespaces=15000");
+			     "box: the number of namespaces allowed is used up or zero; %s",
+			     REIN_REMEDY_USERNS_COUNT);
 	else if (sys == EINVAL)
 		rein_err_set(err, REIN_E_UNSUPPORTED,
 			     "box: the kernel lacks a kind of namespace that is needed (user, mount, "
@@ -124,8 +112,7 @@ int rein_explain_exec(int sys, const char *program, const struct rein_plan *plan
 {
 	if (plan->flags & REIN_PLAN_USERNS && sys == EPERM)
 		rein_err_set(err, REIN_E_UNSUPPORTED,
-			     "box: the new user namespace has no rights; install the AppArmor profile "
-			     "packaging/apparmor/rein");
+			     "box: the new user namespace has no rights; %s", REIN_REMEDY_APPARMOR);
 	else
 		rein_err_set(err, REIN_E_FAILED, "execute '%s': %s; reinstall Rein", program,
 			     strerror(sys));

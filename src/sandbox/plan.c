@@ -154,6 +154,19 @@ static int add_paths(struct items *l, const struct rein_box_spec *spec, struct r
 	return 0;
 }
 
+/* Replace *s by a copy that lives as long as the list. */
+static int own(struct items *l, char **s, struct rein_err *err)
+{
+	char *copy = rein_strdup(*s);
+
+	if (!copy || rein_grow(l->owned, l->nowned, l->owned_cap) < 0) {
+		rein_free(copy);
+		return rein_err_nomem(err);
+	}
+	*s = l->owned[l->nowned++] = copy;
+	return 0;
+}
+
 /* mountinfo writes space, tab, newline and backslash as three octal digits. */
 static void unescape(char *s)
 {
@@ -185,7 +198,6 @@ static int add_mounted(struct items *l, struct rein_err *err)
 		return rein_err_errno(err, "open /proc/self/mountinfo");
 	while (rc == 0 && getline(&line, &cap, f) > 0) {
 		char *p = line, *end;
-		char *copy;
 
 		for (int i = 0; i < 4 && p; i++) {
 			p = strchr(p, ' ');
@@ -198,21 +210,56 @@ static int add_mounted(struct items *l, struct rein_err *err)
 		unescape(p);
 		if (*p != '/' || rein_streq(p, "/") || has(l, p))
 			continue;
-		copy = rein_strdup(p);
-		if (!copy || rein_grow(l->owned, l->nowned, l->owned_cap) < 0) {
-			rein_free(copy);
-			rc = rein_err_nomem(err);
-			break;
-		}
-		l->owned[l->nowned++] = copy;
-		rc = add(l,
-			 (struct item){.kind = REIN_MOUNT_BIND,
-				       .flags = REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE |
-						REIN_MOUNT_OPTIONAL,
-				       .target = copy,
-				       .source = copy,
-				       .found = true},
-			 err);
+		rc = own(l, &p, err);
+		if (rc == 0)
+			rc = add(l,
+				 (struct item){.kind = REIN_MOUNT_BIND,
+					       .flags = REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE |
+							REIN_MOUNT_OPTIONAL,
+					       .target = p,
+					       .source = p,
+					       .found = true},
+				 err);
+	}
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+/*
+ * A socket can be connected to on a read-only mount, and who listens there may do what the box may
+ * not. Those in /run and /tmp are gone with them; the kernel names the rest. (In an overlay they are
+ * only names: the file there is not the one that is bound.)
+ */
+static int add_sockets(struct items *l, struct rein_err *err)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (!f)
+		return 0; /* a kernel without local sockets */
+	while (rc == 0 && (n = getline(&line, &cap, f)) > 0) {
+		char *path = strstr(line, " /");
+		struct stat st;
+
+		if (!path)
+			continue;
+		path++;
+		line[n - (line[n - 1] == '\n')] = 0;
+		if (rein_path_within(path, "/run") || rein_path_within(path, "/tmp") ||
+		    has(l, path) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
+			continue;
+		rc = own(l, &path, err);
+		if (rc == 0)
+			rc = add(l,
+				 (struct item){.kind = REIN_MOUNT_HIDE_FILE,
+					       .flags = REIN_MOUNT_OPTIONAL | REIN_MOUNT_FILE,
+					       .target = path,
+					       .found = true},
+				 err);
 	}
 	free(line);
 	fclose(f);
@@ -252,7 +299,7 @@ static int settle(struct item *it, const struct item *in, bool pivot, struct rei
 	switch (it->kind) {
 	case REIN_MOUNT_HIDE_DIR:
 	case REIN_MOUNT_HIDE_FILE:
-		it->dropped = private;
+		it->dropped = private || (it->found && in && in->kind == REIN_MOUNT_OVERLAY);
 		break;
 	case REIN_MOUNT_FREEZE:
 		if (private)
@@ -425,6 +472,8 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 	    add_builtin(&l, spec, setup->flags, err) < 0)
 		return -err->code;
 	if (!(setup->flags & REIN_PLAN_USERNS) && add_mounted(&l, err) < 0)
+		return -err->code;
+	if (add_sockets(&l, err) < 0)
 		return -err->code;
 	if (arrange(&l, pivot, err) < 0 || lay_out(&l, spec, setup, &b, err) < 0)
 		return -err->code;

@@ -30,16 +30,20 @@ static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, stru
 {
 	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
 	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
+		/* a link inside a directory that is still to come, or gone again */
+		if (o->kind == REIN_OP_LINK && (err->sys == ENOENT || err->sys == ENOTDIR))
+			goto slot;
 		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
 			err->code = REIN_E_CONFLICT;
 		return -err->code;
 	}
 	if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0)
 		return -err->code;
+slot:
 	if (!o->slot)
 		return 0;
 	if (rein_open_parent(d->store[o->root], o->slot, &e->slot_name, &e->slot_fd, err) < 0)
-		return -err->code;
+		return o->kind == REIN_OP_LINK && err->sys == ENOENT ? 0 : -err->code;
 	return rein_fp_at(e->slot_fd, e->slot_name, &e->slot, err);
 }
 
@@ -135,6 +139,14 @@ static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, str
 	return attributes(o, e, forward, err);
 }
 
+/* Linking moved the time of a directory that is about to become real: set it back. */
+static int keep_dir_time(const struct rein_op *o, const struct ends *e, struct rein_err *err)
+{
+	if (e->slot_fd < 0)
+		return 0;
+	return rein_attrs_apply(e->slot_fd, "", &o->new, REIN_ATTR_MTIME, err);
+}
+
 /* The slot becomes one more name of the real file at old_slot, or stops being one. */
 static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
 		   bool forward, struct rein_err *err)
@@ -149,7 +161,9 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 	}
 	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
 	    (e->real.mode && e->real.ino == o->ino_old))
-		return 0;
+		return keep_dir_time(o, e, err);
+	if (e->slot_fd < 0)
+		return lost(o, err);
 	snprintf(tmp, sizeof(tmp), ".rein-link-%llu", (unsigned long long)o->ino_old);
 	unlinkat(e->slot_fd, tmp, 0);
 	if (linkat(d->real[o->root], o->old_slot, e->slot_fd, tmp, 0) < 0)
@@ -159,7 +173,7 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 		unlinkat(e->slot_fd, tmp, 0);
 		return -err->code;
 	}
-	return 0;
+	return keep_dir_time(o, e, err);
 }
 
 static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err)

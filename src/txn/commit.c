@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sys/file.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
@@ -93,7 +94,8 @@ static int write_journal(const struct rein_state *s, const char *id, const struc
 	rein_ops_format(ops, forward, &b);
 	if (b.failed)
 		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one commit");
-	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, true, err) < 0) {
+	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, REIN_SYNC_DURABLE,
+			      err) < 0) {
 		struct rein_err why = *err;
 
 		/* it may be there in name: nobody may act on it */
@@ -121,8 +123,37 @@ static int close_journal(const struct rein_state *s, const struct rein_tx *t, st
 	return 0;
 }
 
-static int go_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
-		   const struct rein_op_dirs *d, bool forward, struct rein_err *err)
+/*
+ * A way there and back leaves everything as it was but the ctimes. Where nothing else differs the
+ * fingerprints follow; an outsider's change stays one.
+ */
+static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
+			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
+{
+	struct rein_err ignored = {0};
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		struct rein_fp *known = forward ? &x->before : &x->after;
+		struct rein_fp now, same;
+
+		if (!known->mode || *x->path == '\0' ||
+		    (x->from && x->kind == REIN_CHANGE_CREATED) ||
+		    rein_fp_at(d->real[x->root], x->path, &now, &ignored) < 0)
+			continue;
+		same = now;
+		same.ctime_ns = known->ctime_ns;
+		if (!rein_fp_equal(known, &same) || known->ctime_ns == now.ctime_ns)
+			continue;
+		rein_moved_note(s, known, &now, &ignored);
+		*known = now;
+	}
+	rein_tx_save_changes(t, c, true, &ignored);
+}
+
+static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		   const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+		   struct rein_err *err)
 {
 	struct rein_err why = *err, second = {0};
 
@@ -134,6 +165,7 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, const st
 				       "it is tried again on the next command",
 				       t->id, second.msg);
 	}
+	refresh_back(s, t, d, c, forward);
 	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
 		return rein_err_errno(err, "remove the journal of %s", t->id);
 	*err = why;
@@ -173,7 +205,7 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 	refresh(s, d, c, forward);
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0 ||
+	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
 	    close_journal(s, t, err) < 0)
 		return -err->code;
 	return 0;
@@ -186,8 +218,14 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	if (sync_all(d, t->dirfd, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
 	if (carry_out(ops, d, forward, err) < 0)
-		return go_back(s, t, ops, d, forward, err);
-	return finish(s, t, d, c, forward, err);
+		return go_back(s, t, c, ops, d, forward, err);
+	/*
+	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the
+	 * next command writes it: that is no failure of the commit.
+	 */
+	t->unfinished = finish(s, t, d, c, forward, err) < 0;
+	*err = (struct rein_err){0};
+	return 0;
 }
 
 static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
@@ -205,8 +243,8 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
-int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-		    struct rein_err *err)
+static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
@@ -216,16 +254,27 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
 				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || check_again(s, t, c, true, err) < 0 ||
-	    rein_remove_work(t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+	    rein_remove_work(t, c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0)
+	if (rein_tx_save_changes(t, c, false, err) < 0 || rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
 
-static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = commit_once(s, t, c, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
+}
+
+static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
@@ -240,6 +289,17 @@ static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, forward, err);
+}
+
+static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, bool forward,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = reverse_once(s, t, c, forward, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
 }
 
 int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
@@ -278,11 +338,13 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, err) < 0) {
+	if (carry_out(&ops, &d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
 		struct rein_err second = {0};
 
 		if (carry_out(&ops, &d, !forward, &second) < 0)
 			return rein_err_prefix(err, "recover transaction %s", id);
+		refresh_back(s, &t, &d, &c, forward);
 		return unlinkat(s->journal_fd, id, 0) < 0 ? rein_err_errno(err, "remove '%s'", id) : 0;
 	}
 	return finish(s, &t, &d, &c, forward, err);

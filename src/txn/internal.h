@@ -11,7 +11,7 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	       struct rein_err *err);
 
 /* The overlay's work directory: with an index it holds links that would count. */
-int rein_remove_work(const struct rein_tx *t, struct rein_err *err);
+int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err);
 
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,

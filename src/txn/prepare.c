@@ -130,9 +130,12 @@ static int add_link(struct prep *p, const struct rein_change *x, const char *slo
 		    struct rein_err *err)
 {
 	struct rein_op *o = add(p, REIN_OP_LINK, x, slot, err);
+	auto_close int parent = -1;
+	const char *name;
 	struct rein_fp fp;
 
-	if (!o)
+	if (!o || rein_open_parent(p->d->store[x->root], slot, &name, &parent, err) < 0 ||
+	    rein_attrs_read(parent, "", &o->new, err) < 0)
 		return -err->code;
 	if (rein_fp_at(p->d->real[x->root], x->link_to, &fp, err) < 0)
 		return -err->code;
@@ -141,6 +144,99 @@ static int add_link(struct prep *p, const struct rein_change *x, const char *slo
 	o->old_slot = rein_strdup(x->link_to);
 	o->ino_old = *ret_ino = fp.ino;
 	return o->old_slot ? 0 : rein_err_nomem(err);
+}
+
+static int from_inode(struct prep *p, const struct rein_change *x, uint64_t *ret, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(p->d->real[x->root], x->from, &fp, err) < 0)
+		return -err->code;
+	if (!fp.mode)
+		return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", x->from);
+	*ret = fp.ino;
+	return 0;
+}
+
+/*
+ * A hard-linked file renamed and written in the box: its bytes go through the old name, then the
+ * new name becomes a link; a copy of the bytes waits aside, for the link takes their place.
+ */
+static int write_through(struct prep *p, const struct rein_change *x, const char *slot,
+			 struct rein_err *err)
+{
+	auto_free char *aside = new_slot(p, x->root, "undo", err);
+	auto_free char *old = aside ? new_slot(p, x->root, "undo", err) : NULL;
+	int store = p->d->store[x->root];
+	struct rein_op *o;
+
+	if (!old)
+		return -err->code;
+	/* by link and not by rename: the directory's time is read after this */
+	if (rein_tree_copy(store, slot, store, aside, err) < 0)
+		return -err->code;
+	o = rein_ops_add(p->ops, x->root, REIN_OP_INPLACE, x->from, aside);
+	if (!o)
+		return rein_err_nomem(err);
+	if (from_inode(p, x, &o->ino_old, err) < 0)
+		return -err->code;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->from, store, o->old_slot, err) < 0 ||
+	    rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
+	    rein_attrs_read(store, aside, &o->new, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+/* The same when only its attributes changed. */
+static int attrs_through(struct prep *p, const struct rein_change *x, const char *slot,
+			 struct rein_err *err)
+{
+	struct rein_op *o = rein_ops_add(p->ops, x->root, REIN_OP_META, x->from, NULL);
+
+	if (!o)
+		return rein_err_nomem(err);
+	if (from_inode(p, x, &o->ino_old, err) < 0)
+		return -err->code;
+	if (rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
+	    rein_attrs_read(p->d->store[x->root], slot, &o->new, err) < 0)
+		return -err->code;
+	o->bits = (uint8_t)rein_attrs_differ(&o->old, &o->new);
+	return 0;
+}
+
+/* What was done to a hard-linked file under its new name reaches the file itself. */
+static int change_through(struct prep *p, const struct rein_change *x, const char *slot,
+			  struct rein_err *err)
+{
+	if (!x->link_to || !x->from)
+		return 0;
+	return x->rewritten ? write_through(p, x, slot, err)
+			    : attrs_through(p, x, slot, err);
+}
+
+/* Names inside a new directory that belong to real, hard-linked files. */
+static int links_inside(struct prep *p, const struct rein_change *top, const char *slot,
+			struct rein_err *err)
+{
+	size_t n = strlen(top->path);
+
+	for (const struct rein_change *x = top + 1; x < p->c->v + p->c->n; x++) {
+		auto_free char *inside = NULL;
+		uint64_t ino;
+
+		if (x->root != top->root || strncmp(x->path, top->path, n) || x->path[n] != '/')
+			break;
+		if (!x->link_to || x->skipped)
+			continue;
+		inside = rein_asprintf("%s%s", slot, x->path + n);
+		if (!inside)
+			return rein_err_nomem(err);
+		if (change_through(p, x, inside, err) < 0 || add_link(p, x, inside, &ino, err) < 0)
+			return -err->code;
+	}
+	return 0;
 }
 
 static int prep_move(struct prep *p, const struct rein_change *x, int kind, struct rein_err *err)
@@ -152,7 +248,11 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 
 	if (!slot)
 		return -err->code;
+	if (change_through(p, x, slot, err) < 0)
+		return -err->code;
 	if (x->link_to && add_link(p, x, slot, &linked, err) < 0)
+		return -err->code;
+	if (S_ISDIR(x->after.mode) && kind != REIN_OP_DELETE && links_inside(p, x, slot, err) < 0)
 		return -err->code;
 	o = add(p, kind, x, slot, err);
 	if (!o)
@@ -225,6 +325,25 @@ static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_er
 	return 0;
 }
 
+/* The name goes, the change made through it stays in the file's other names. */
+static int prep_kept(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	auto_free char *old = new_slot(p, x->root, "undo", err);
+	int store = p->d->store[x->root];
+	struct rein_op *o;
+
+	if (!old || rein_tree_walk(store, x->kept, strip_visit, NULL, err) < 0)
+		return -err->code;
+	o = add(p, REIN_OP_INPLACE, x, x->kept, err);
+	if (!o)
+		return -err->code;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->path, store, o->old_slot, err) < 0)
+		return -err->code;
+	return read_attrs(p, o, x->kept, err);
+}
+
 static int prep_change(struct prep *p, const struct rein_change *x, struct rein_err *err)
 {
 	switch (x->kind) {
@@ -235,7 +354,7 @@ static int prep_change(struct prep *p, const struct rein_change *x, struct rein_
 	case REIN_CHANGE_META:
 		return prep_meta(p, x, err);
 	case REIN_CHANGE_MODIFIED:
-		if (x->in_place && x->before.nlink > 1)
+		if (x->in_place && x->before.nlink > 1 && S_ISREG(x->before.mode))
 			return prep_inplace(p, x, err);
 		return prep_move(p, x, REIN_OP_EXCHANGE, err);
 	}
@@ -314,14 +433,15 @@ static int prep_parents(struct prep *p, struct rein_err *err)
 			o->new.mode = o->old.mode;
 			o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
 		}
-		if ((fp.mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
-			for (size_t m = 0; own && m < p->ops->n; m++) {
-				struct rein_op *q = &p->ops->v[m];
+		/* its own change may not speak of what the moves and the lift disturb */
+		for (size_t m = 0; own && m < p->ops->n; m++) {
+			struct rein_op *q = &p->ops->v[m];
 
-				if (q->kind == REIN_OP_DIRMETA && q->root == dirs.v[i].root &&
-				    rein_streq(q->path, dirs.v[i].path))
-					q->bits |= REIN_ATTR_MODE; /* so that the lift is taken back */
-			}
+			if (q->kind == REIN_OP_DIRMETA && q->root == dirs.v[i].root &&
+			    rein_streq(q->path, dirs.v[i].path))
+				q->bits |= REIN_ATTR_MODE | REIN_ATTR_MTIME;
+		}
+		if ((fp.mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
 			if (!rein_ops_add(p->ops, dirs.v[i].root, REIN_OP_LIFT, dirs.v[i].path, NULL))
 				return rein_err_nomem(err);
 		}
@@ -365,6 +485,15 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	struct prep p = {t, c, &d, &ops, 0};
 	int rc = rein_op_dirs_open(t, &d, err);
 
+	/* what an attempt before this one left behind */
+	for (size_t i = 0; rc == 0 && i < d.n; i++) {
+		rc = rein_tree_remove(d.store[i], "undo", err);
+		if (rc == 0)
+			rc = rein_tree_remove(d.store[i], "stage", err);
+	}
+	for (size_t i = 0; rc == 0 && i < c->n; i++)
+		if (c->v[i].kept && !c->v[i].skipped)
+			rc = prep_kept(&p, &c->v[i], err);
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
 		if (c->v[i].top && !c->v[i].skipped)
 			rc = prep_change(&p, &c->v[i], err);

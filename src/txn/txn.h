@@ -49,6 +49,7 @@ struct rein_tx {
 	size_t nroots;
 	struct rein_summary sum;
 	int dirfd; /* STATE/txn/ID, locked while RUNNING */
+	bool unfinished; /* committed or undone, but its description could not be written yet */
 };
 
 /* NULL dir: $REIN_STATE, else $XDG_STATE_HOME/rein, else ~/.local/state/rein. Made 0700. */
@@ -68,15 +69,15 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 /* Make the layers fit to be mounted once more. */
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* RUNNING to HELD, with what the run changed. */
-int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, const struct rein_changes *c,
+int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err);
-int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
-		  struct rein_err *err);
+/* sync: after a power cut the old or the new one is there, never half of it. */
+int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync, struct rein_err *err);
 int rein_tx_load(const struct rein_state *s, const char *id, struct rein_tx *ret,
 		  struct rein_err *err);
 int rein_tx_changes(const struct rein_tx *t, struct rein_changes *ret, struct rein_err *err);
-int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c,
-			  struct rein_err *err);
+int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c, bool sync,
+			 struct rein_err *err);
 /* Is its process still there? */
 bool rein_tx_alive(const struct rein_state *s, const char *id);
 

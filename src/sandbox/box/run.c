@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sandbox/box/raw.h"
 #include "sys/sys.h"
 
 /* Shared with the child until it execs. */
@@ -92,9 +93,8 @@ static void exec_command(struct start *s)
 	errno = best;
 }
 
-static int child(void *arg)
+static _Noreturn __attribute__((noinline)) void child(struct start *s)
 {
-	struct start *s = arg;
 	const struct box *box = s->box;
 	sigset_t none;
 
@@ -122,8 +122,6 @@ failed:
 	_exit(127);
 }
 
-static char child_stack[64 << 10] __attribute__((aligned(64)));
-
 static pid_t start(struct box *box)
 {
 	struct start s = {
@@ -131,9 +129,11 @@ static pid_t start(struct box *box)
 		.argv = words(box->plan, box->plan->argv, box->plan->nargv),
 		.envp = words(box->plan, box->plan->envp, box->plan->nenvp),
 	};
-	pid_t pid = clone(child, child_stack + sizeof(child_stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  &s);
+	long pid = raw_vfork();
 
+	if (pid == 0)
+		child(&s);
+	errno = (int)-pid;
 	if (pid < 0)
 		box_step_failed(box, REIN_STEP_SPAWN, 0);
 	if (s.sys) {
@@ -142,7 +142,7 @@ static pid_t start(struct box *box)
 		box_send(box, &note, NULL, 0);
 		_exit(127);
 	}
-	return pid;
+	return (pid_t)pid;
 }
 
 static void hand_over(struct box *box)
