@@ -13,6 +13,7 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	const struct rein_verb *verb = rein_verb_find(name);
 	struct rein_err err = {0};
 
+	rein_may_master_own_files();
 	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
 		*status = rein_fail(&err, common->json);
 		return 1;
@@ -25,12 +26,6 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	if (engine && rein_engine_open(engine, &err) < 0) {
 		*status = rein_fail(&err, common->json);
 		return 1;
-	}
-	if (engine) {
-		engine->own_process = true;
-		/* a run needs its mounts' user namespace first; the others work on files only */
-		if (!rein_streq(name, "run"))
-			rein_master_own_files();
 	}
 	if (engine && engine->recovered)
 		rein_say("finished %d transaction%s that was interrupted", engine->recovered,

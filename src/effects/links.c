@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "effects/origin.h"
 #include "effects/scan.h"
 #include "sys/attr.h"
 #include "sys/file.h"
@@ -108,46 +109,136 @@ static int find_renames(const struct rein_root *roots, struct rein_changes *c, s
 	return 0;
 }
 
-/* Could this be a hard-linked file that left its name? */
+/* A real file that is no longer under its name. */
 static bool left_its_name(const struct rein_change *g)
 {
-	return S_ISREG(g->before.mode) && g->before.nlink > 1 && !g->renamed_away &&
+	return S_ISREG(g->before.mode) && !g->renamed_away &&
 	       (g->kind == REIN_CHANGE_DELETED ||
 		(g->kind == REIN_CHANGE_MODIFIED && !g->in_place && !g->opaque));
 }
 
-/*
- * A hard-linked file under a new name, perhaps written since, perhaps in another one's place: the
- * copy still carries the original's access time to the nanosecond. Its other names must stay it.
- */
-static int find_moved_links(struct rein_changes *c, struct rein_err *err)
+/* A file in upper that may be such a one under its new name. */
+static bool took_a_name(const struct rein_change *x)
 {
+	return S_ISREG(x->after.mode) && !x->from &&
+	       (x->kind == REIN_CHANGE_CREATED || x->kind == REIN_CHANGE_MODIFIED);
+}
+
+static bool same_state(const struct rein_change *x, const struct rein_change *g)
+{
+	return x->after.size == g->before.size && x->after.mtime_ns == g->before.mtime_ns;
+}
+
+struct layers_of {
+	int upper, real;
+};
+
+/*
+ * Which of the files with x's access time is x? As root the overlay says so. Else the only one it
+ * can be, or the only one in the same state. NULL: none; *unsure: several.
+ */
+static struct rein_change *whose(const struct layers_of *l, const struct rein_change *x,
+				 struct ref *first, const struct ref *end, bool *unsure)
+{
+	bool own = x->kind == REIN_CHANGE_MODIFIED && x->after.atime_ns == x->before.atime_ns;
+	struct rein_change *any = NULL, *alike = NULL;
+	size_t many = 0, nalike = 0;
+	bool linked = false;
+
+	*unsure = false;
+	for (struct ref *r = first; r < end && r->a == first->a && r->b == first->b; r++) {
+		struct rein_change *g = r->x;
+		int known;
+
+		if (g == x || !left_its_name(g) ||
+		    (x->kind == REIN_CHANGE_MODIFIED && rein_fp_same_inode(&x->before, &g->before)))
+			continue; /* another name of the very file x is */
+		known = rein_origin_is(l->upper, x->path, l->real, g->path);
+		if (known == 1)
+			return g;
+		if (known == 0)
+			continue;
+		many++;
+		any = g;
+		linked |= g->before.nlink > 1;
+		if (same_state(x, g)) {
+			nalike++;
+			alike = g;
+		}
+	}
+	if (nalike == 1)
+		return alike;
+	if (many == 1 && !own)
+		return any;
+	*unsure = linked && many > 0 && (!own || x->before.nlink > 1);
+	return NULL;
+}
+
+/* x is the hard-linked file g under another name: g's other names must stay it. */
+static int tie(struct rein_change *x, struct rein_change *g, struct rein_err *err)
+{
+	x->rewritten = !same_state(x, g);
+	x->in_place = false;
+	if (x->kind == REIN_CHANGE_CREATED && g->kind == REIN_CHANGE_DELETED) {
+		if (adopt(x, g, err) < 0)
+			return -err->code;
+	} else {
+		x->from = rein_strdup(g->path);
+	}
+	x->link_to = rein_strdup(g->path);
+	return x->from && x->link_to ? 0 : rein_err_nomem(err);
+}
+
+/*
+ * Hard-linked files under new names, perhaps written since, perhaps in another one's place. A copy
+ * carries the original's access time, but many files may have the same: where that leaves a doubt
+ * about a hard link the change is refused rather than guessed.
+ */
+static int find_moved_links(const struct rein_root *roots, struct rein_changes *c,
+			    struct rein_err *err)
+{
+	auto_free struct ref *gone = rein_calloc(c->n, sizeof(*gone));
+	size_t n = 0;
+	bool linked = false;
+
+	if (!gone)
+		return rein_err_nomem(err);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *g = &c->v[i];
 
-		for (size_t k = 0; left_its_name(g) && k < c->n; k++) {
-			struct rein_change *x = &c->v[k];
-			bool other = x->kind == REIN_CHANGE_CREATED ||
-				     (x->kind == REIN_CHANGE_MODIFIED && !x->in_place && !x->opaque);
+		if (!left_its_name(g))
+			continue;
+		gone[n++] = (struct ref){g, g->root, (uint64_t)g->before.atime_ns, 0};
+		linked |= g->before.nlink > 1;
+	}
+	if (!linked)
+		return 0;
+	qsort(gone, n, sizeof(*gone), by_key);
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i], *g;
+		struct ref key = {x, x->root, (uint64_t)x->after.atime_ns, 0};
+		size_t lo = 0, hi = n;
+		bool unsure;
 
-			if (!other || x == g || x->from || x->root != g->root ||
-			    !S_ISREG(x->after.mode) || x->after.atime_ns != g->before.atime_ns)
-				continue;
-			x->rewritten = x->after.size != g->before.size ||
-				       x->after.mtime_ns != g->before.mtime_ns;
-			if (x->kind == REIN_CHANGE_CREATED && g->kind == REIN_CHANGE_DELETED) {
-				if (adopt(x, g, err) < 0)
-					return -err->code;
-			} else {
-				x->from = rein_strdup(g->path);
-				if (!x->from)
-					return rein_err_nomem(err);
-			}
-			x->link_to = rein_strdup(g->path);
-			if (!x->link_to)
-				return rein_err_nomem(err);
-			break;
+		if (!took_a_name(x))
+			continue;
+		while (lo < hi) {
+			size_t mid = (lo + hi) / 2;
+
+			if (gone[mid].a < key.a || (gone[mid].a == key.a && gone[mid].b < key.b))
+				lo = mid + 1;
+			else
+				hi = mid;
 		}
+		if (lo == n || gone[lo].a != key.a || gone[lo].b != key.b)
+			continue;
+		auto_close int upper = open(roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		auto_close int real = open(roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		g = whose(&(struct layers_of){upper, real}, x, &gone[lo], gone + n, &unsure);
+		if (unsure && !x->clash)
+			x->clash = REIN_CLASH_LINKS;
+		if (g && g->before.nlink > 1 && tie(x, g, err) < 0)
+			return -err->code;
 	}
 	return 0;
 }
@@ -300,8 +391,7 @@ static int find_kept(const struct rein_root *roots, struct rein_changes *c, stru
 		struct rein_fp fp;
 		int differs = 1;
 
-		if (x->kind != REIN_CHANGE_DELETED || x->renamed_away || !S_ISREG(x->before.mode) ||
-		    x->before.nlink < 2)
+		if (!left_its_name(x) || x->before.nlink < 2)
 			continue;
 		for (size_t k = 0; k < i && differs; k++) /* once for all names of it */
 			differs = !c->v[k].kept || !rein_fp_same_inode(&c->v[k].before, &x->before);
@@ -349,7 +439,7 @@ int rein_scan_finish(const struct rein_root *roots, size_t n, struct rein_change
 	rein_changes_sort(out);
 	if (!out->n)
 		return 0;
-	if (find_renames(roots, out, err) < 0 || find_moved_links(out, err) < 0 ||
+	if (find_renames(roots, out, err) < 0 || find_moved_links(roots, out, err) < 0 ||
 	    find_links(out, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < out->n; i++) {

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "effects/origin.h"
 #include "sys/attr.h"
 #include "sys/file.h"
 #include "sys/tree.h"
@@ -213,13 +214,16 @@ static int attrs_what(int a, const char *na, int b, const char *nb, uint8_t *ret
 }
 
 /*
- * Was this name of a hard-linked file written through, or replaced by another file? A copy made by
- * the overlay carries the original's access time (the box's mounts never update it). A file that
- * merely took the name has a time of its own.
+ * Was this name of a hard-linked file written through, or replaced by another file? Where the
+ * overlay does not tell: a copy it made carries the original's access time (the box's mounts never
+ * update it), a file that merely took the name has a time of its own.
  */
-static bool copied_up(const struct rein_fp *up, const struct rein_fp *real)
+static bool copied_up(const struct layers *l, const char *name, const struct rein_fp *up,
+		      const struct rein_fp *real)
 {
-	return up->atime_ns == real->atime_ns;
+	int known = rein_origin_is(l->upper, name, l->real, name);
+
+	return known >= 0 ? known : up->atime_ns == real->atime_ns;
 }
 
 /* An opaque directory stands in for the real one: what differs inside, for people. */
@@ -340,7 +344,7 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 		return -err->code;
 	x->what = (uint8_t)(what | (same_type ? (same ? 0 : REIN_WHAT_CONTENT) : REIN_WHAT_TYPE));
 	if (same_type && !S_ISDIR(up->mode))
-		x->in_place = same || (real->nlink > 1 && copied_up(up, real));
+		x->in_place = same || (real->nlink > 1 && copied_up(l, name, up, real));
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
 		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
 		auto_close int m = open_layer(l->mask, name);

@@ -327,8 +327,6 @@ int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struc
 		return -err->code;
 	if (launch(e, o, r, err) < 0)
 		return -err->code;
-	if (e->own_process)
-		rein_master_own_files();
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;
@@ -339,8 +337,11 @@ int rein_engine_scan(struct rein_run *r, struct rein_err *err)
 {
 	rein_changes_done(&r->changes);
 	/* effects that cannot be read cannot be judged: nothing of them may be committed */
-	if (scan(r, err) < 0)
-		return rein_err_prefix(err, "read the effects");
+	while (scan(r, err) < 0) {
+		if (!rein_master_own_files(err->sys))
+			return rein_err_prefix(err, "read the effects");
+		rein_changes_done(&r->changes);
+	}
 	rein_changes_sum(&r->changes, &r->sum);
 	return 0;
 }
@@ -402,7 +403,7 @@ int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_cha
 		}
 		return -err->code;
 	case REIN_SETTLE_DISCARD:
-		if (rein_tx_save_changes(t, c, err) < 0)
+		if (rein_tx_save_changes(t, c, false, err) < 0)
 			return -err->code;
 		return rein_tx_discard(&e->state, t, err);
 	case REIN_SETTLE_HOLD:

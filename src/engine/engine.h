@@ -20,7 +20,6 @@ struct rein_engine {
 	struct rein_state state;
 	char *box_program; /* rein-box, beside us or where it was installed */
 	int recovered;	   /* transactions a crash had left, finished now */
-	bool own_process;  /* we are rein, not a guest in somebody's program: may change ourselves */
 };
 
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);

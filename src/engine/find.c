@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sandbox/hide.h"
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
@@ -47,6 +48,21 @@ static const char *wanted_text(unsigned wanted)
 	return "no held transaction here";
 }
 
+static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
+			struct rein_err *err)
+{
+	for (size_t i = 0; i < t->nroots; i++) {
+		auto_close int lock = -1;
+
+		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
+		if ((t->roots[i].mask &&
+		     rein_hide_revive(e->state.dir, t->roots[i].mask, &lock, err) < 0) ||
+		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], c, err) < 0)
+			return -err->code;
+	}
+	return rein_scan_finish(t->roots, t->nroots, c, err);
+}
+
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
 static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 {
@@ -55,11 +71,16 @@ static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 
 	if (rein_tx_load(&e->state, id, &t, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < t.nroots; i++)
-		if (rein_scan(&t.roots[i], (uint32_t)i, t.begin_ns[i], &c, err) < 0)
-			return rein_err_prefix(err, "transaction %s was interrupted", id);
-	if (rein_scan_finish(t.roots, t.nroots, &c, err) < 0)
-		return -err->code;
+	if (read_effects(e, &t, &c, err) < 0) {
+		/* a power cut took its layers: nothing of it can be judged, so nothing of it lands */
+		rein_free(t.reason);
+		t.reason = rein_asprintf("interrupted: %s", err->msg);
+		*err = (struct rein_err){0};
+		rein_changes_done(&c);
+		if (rein_tx_save_changes(&t, &c, false, err) < 0)
+			return -err->code;
+		return rein_tx_discard(&e->state, &t, err);
+	}
 	if (!t.reason)
 		t.reason = rein_strdup("interrupted: the run never ended");
 	return rein_tx_hold(&e->state, &t, &c, err);

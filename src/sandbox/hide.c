@@ -13,12 +13,35 @@
 
 /* Not searched in a tree of the whole system: programs' own files, and public certificates. */
 static const char *const system_dirs[] = {
-	"/bin",	     "/boot",	      "/dev",		"/etc/ssl",	"/etc/pki",
-	"/etc/ca-certificates", "/lib", "/lib32",	"/lib64",	"/libx32",
-	"/nix",	     "/proc",	      "/run",		"/sbin",	"/snap",
-	"/sys",	     "/tmp",	      "/usr",		"/var/cache",	"/var/lib/apt",
-	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/dpkg",
-	"/var/lib/flatpak", "/var/lib/snapd", "/var/log", "/var/tmp",
+	"/bin",
+	"/boot",
+	"/dev",
+	"/etc/apt",
+	"/etc/ssl",
+	"/etc/pki",
+	"/etc/ca-certificates",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/nix",
+	"/proc",
+	"/run",
+	"/sbin",
+	"/snap",
+	"/sys",
+	"/tmp",
+	"/usr",
+	"/var/cache",
+	"/var/lib/apt",
+	"/var/lib/containerd",
+	"/var/lib/containers",
+	"/var/lib/docker",
+	"/var/lib/dpkg",
+	"/var/lib/flatpak",
+	"/var/lib/snapd",
+	"/var/log",
+	"/var/tmp",
 };
 
 void rein_hide_list_done(struct rein_hide_list *l)
@@ -27,6 +50,9 @@ void rein_hide_list_done(struct rein_hide_list *l)
 	for (size_t i = 0; i < l->nforeign; i++)
 		rein_free(l->foreign[i].path);
 	rein_free(l->foreign);
+	if (l->passing)
+		rein_hidemask_release(l->passing, l->lock_fd);
+	rein_free(l->passing);
 	if (l->lock_fd >= 0)
 		close(l->lock_fd);
 	*l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
@@ -142,9 +168,11 @@ static int add_foreign(const struct rein_hide_opts *o, const struct rein_hideind
 			continue;
 		if (rein_grow(l->foreign, l->nforeign, l->foreign_cap) < 0)
 			return -1;
-		l->foreign[l->nforeign] = (struct rein_foreign_dir){
-			.path = rein_strdup(x->strings + d->path),
-			.uid = d->uid, .gid = d->gid, .mode = d->mode & 07777};
+		l->foreign[l->nforeign] =
+			(struct rein_foreign_dir){.path = rein_strdup(x->strings + d->path),
+						  .uid = d->uid,
+						  .gid = d->gid,
+						  .mode = d->mode & 07777};
 		if (!l->foreign[l->nforeign].path)
 			return -1;
 		l->nforeign++;
@@ -223,7 +251,7 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 {
 	auto_(rein_hide_list_done) struct rein_hide_list l = REIN_HIDE_LIST_INIT;
 	auto_close int fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *mask = NULL;
+	auto_free char *mask = NULL;
 
 	if (fd < 0) /* a tree one may enter but not list */
 		fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -233,7 +261,12 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 		return rein_err_prefix(err, "look for secrets in '%s'", real);
 	if (l.paths.n && rein_hidemask_get(opts, real, fd, &l.paths, &mask, &l.lock_fd, err) < 0)
 		return -err->code;
-	*ret_mask = mask;
+	if (mask && !rein_path_within(mask, opts->state_dir) && !opts->mask_base) {
+		l.passing = rein_strdup(mask);
+		if (!l.passing)
+			return rein_err_nomem(err);
+	}
+	*ret_mask = take_ptr(mask);
 	*ret_hidden = l;
 	l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
 	return 0;

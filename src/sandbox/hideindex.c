@@ -21,13 +21,13 @@
 #include "base/str.h"
 #include "sandbox/viewhash.h"
 
-#define MAGIC	    0x317844496e696552ull
-#define VERSION	    1u
-#define NONE	    UINT32_MAX
-#define DIRS_MAX    (1u << 26)
-#define STRINGS_MAX (1u << 31)
-#define PATH_ROOM   (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
-#define THREADS_MAX 4
+#define MAGIC		0x317844496e696552ull
+#define VERSION		1u
+#define NONE		UINT32_MAX
+#define DIRS_MAX	(1u << 26)
+#define STRINGS_MAX	(1u << 31)
+#define PATH_ROOM	(PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
+#define THREADS_MAX	4
 #define DIRS_PER_THREAD 1000 /* about 2 ms of work; starting a thread takes 0.1 */
 
 struct header {
@@ -39,8 +39,8 @@ struct header {
 	uint32_t real, reserved;
 };
 
-static const struct rein_str no_entry[] = {{".git", 4}, {"node_modules", 12},
-					   {"site-packages", 13}, {"dist-packages", 13}};
+static const struct rein_str no_entry[] = {
+	{".git", 4}, {"node_modules", 12}, {"site-packages", 13}, {"dist-packages", 13}};
 
 static bool named(struct rein_str want, const char *s, size_t n)
 {
@@ -210,9 +210,13 @@ static void save(const struct rein_hideindex_opts *o, uint64_t rules, struct rei
 	size_t n = sizeof(struct header) + dirs + matches + x->nstrings + real;
 	auto_free char *data = o->file && n < UINT32_MAX ? rein_alloc(n) : NULL;
 	auto_free char *temp = data ? rein_asprintf("%s.%d", o->file, (int)getpid()) : NULL;
-	struct header h = {.magic = MAGIC, .rules = rules, .version = VERSION,
-			   .ndirs = x->ndirs, .nmatches = x->nmatches,
-			   .nstrings = x->nstrings + (uint32_t)real, .real = x->nstrings};
+	struct header h = {.magic = MAGIC,
+			   .rules = rules,
+			   .version = VERSION,
+			   .ndirs = x->ndirs,
+			   .nmatches = x->nmatches,
+			   .nstrings = x->nstrings + (uint32_t)real,
+			   .real = x->nstrings};
 	auto_close int fd = -1;
 	char *p = data;
 
@@ -240,8 +244,9 @@ static void save(const struct rein_hideindex_opts *o, uint64_t rules, struct rei
 
 /* ---- one directory ---- */
 
-#define WANT (STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | \
-	      STATX_CTIME | STATX_MNT_ID)
+#define WANT                                                                                       \
+	(STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | STATX_CTIME | \
+	 STATX_MNT_ID)
 
 static int look(int fd, const char *path, struct statx *sx)
 {
@@ -254,10 +259,10 @@ static bool unchanged(const struct rein_hidedir *d, const struct statx *sx, uint
 {
 	if (d->flags & REIN_HIDEDIR_MOUNT)
 		return sx->stx_mnt_id != mount;
-	return !(d->flags & REIN_HIDEDIR_RACY) && sx->stx_mnt_id == mount && sx->stx_ino == d->ino &&
-	       sx->stx_ctime.tv_nsec == d->ctime_ns && sx->stx_ctime.tv_sec == d->ctime_s &&
-	       sx->stx_mtime.tv_nsec == d->mtime_ns && sx->stx_mtime.tv_sec == d->mtime_s &&
-	       S_ISDIR(sx->stx_mode);
+	return !(d->flags & REIN_HIDEDIR_RACY) && sx->stx_mnt_id == mount &&
+	       sx->stx_ino == d->ino && sx->stx_ctime.tv_nsec == d->ctime_ns &&
+	       sx->stx_ctime.tv_sec == d->ctime_s && sx->stx_mtime.tv_nsec == d->mtime_ns &&
+	       sx->stx_mtime.tv_sec == d->mtime_s && S_ISDIR(sx->stx_mode);
 }
 
 /*
@@ -273,7 +278,8 @@ static bool racy(const struct statx *sx, uint64_t now_ns)
 	if (age_s > 4 || age_s < -1)
 		return age_s < 0; /* a time in the future proves nothing */
 	return age_s * (int64_t)REIN_NS_PER_S + (int64_t)(now_ns % REIN_NS_PER_S) -
-		       (int64_t)sx->stx_ctime.tv_nsec <= grain;
+		       (int64_t)sx->stx_ctime.tv_nsec <=
+	       grain;
 }
 
 /* What one reading of a directory gave. Names lie in text, one after the other, terminated. */
@@ -284,7 +290,7 @@ struct listing {
 	struct {
 		uint32_t name;
 		uint32_t flags; /* of a match; NONE: a directory to enter */
-	} *v;
+	} * v;
 	size_t n, cap;
 	const char **dirs; /* sorted names of the directories to enter */
 	size_t ndirs, dirs_cap;
@@ -383,8 +389,8 @@ static int sort_listing(struct listing *l)
 		} else {
 			if (rein_grow(l->matches, l->nmatches, l->matches_cap) < 0)
 				return -1;
-			l->matches[l->nmatches++] = (struct rein_hidematch){
-				.name = l->v[i].name, .flags = l->v[i].flags};
+			l->matches[l->nmatches++] = (struct rein_hidematch){.name = l->v[i].name,
+									    .flags = l->v[i].flags};
 		}
 	}
 	if (l->ndirs > 1)
@@ -479,8 +485,8 @@ static bool known(const struct check *c, const struct rein_hidedir *d)
 }
 
 /*
- * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a mount
- * shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
+ * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a
+ * mount shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
  */
 static void *check_range(void *arg)
 {
@@ -495,7 +501,8 @@ static void *check_range(void *arg)
 		if (*path && !(d->flags & (REIN_HIDEDIR_MOUNT | REIN_HIDEDIR_RACY)) &&
 		    fstatat(c->root_fd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
 		    st.st_ino == d->ino && st.st_dev == c->dev &&
-		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns && st.st_ctim.tv_sec == d->ctime_s &&
+		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns &&
+		    st.st_ctim.tv_sec == d->ctime_s &&
 		    (uint32_t)st.st_mtim.tv_nsec == d->mtime_ns && st.st_mtim.tv_sec == d->mtime_s)
 			continue;
 		if (known(c, d))
@@ -556,8 +563,11 @@ static uint32_t check_all(const struct rein_hideindex_opts *o, const struct rein
 		return NONE;
 	depth_first(x, space, space + x->ndirs, space + 2 * (size_t)x->ndirs);
 	for (unsigned i = 0; i < n; i++) {
-		part[i] = (struct check){.x = x, .order = space, .root_fd = o->root_fd,
-					 .mount = root->stx_mnt_id, .changed = changed,
+		part[i] = (struct check){.x = x,
+					 .order = space,
+					 .root_fd = o->root_fd,
+					 .mount = root->stx_mnt_id,
+					 .changed = changed,
 					 .dev = makedev(root->stx_dev_major, root->stx_dev_minor),
 					 .from = x->ndirs / n * i,
 					 .to = i + 1 == n ? x->ndirs : x->ndirs / n * (i + 1)};
@@ -787,7 +797,10 @@ static int make_index(const struct rein_hideindex_opts *o, const struct rein_hid
 		      const unsigned char *changed, uint64_t mount, struct rein_hideindex *ret,
 		      struct rein_err *err)
 {
-	auto_(maker_done) struct maker m = {.o = o, .old = old, .changed = changed, .mount = mount,
+	auto_(maker_done) struct maker m = {.o = o,
+					    .old = old,
+					    .changed = changed,
+					    .mount = mount,
 					    .strings = REIN_BUF(STRINGS_MAX),
 					    .l = {.text = REIN_BUF(STRINGS_MAX)}};
 	struct rein_hideindex x = {0};

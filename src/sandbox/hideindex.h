@@ -24,13 +24,13 @@
 #include "base/err.h"
 
 enum {
-	REIN_HIDEDIR_MOUNT = 1 << 0,   /* another mount: not entered */
-	REIN_HIDEDIR_CLOSED = 1 << 1,  /* could not be read */
-	REIN_HIDEDIR_BLIND = 1 << 2,   /* not even its times could be seen */
-	REIN_HIDEDIR_RACY = 1 << 3,    /* changed too recently to be sure: [H2] */
-	REIN_HIDEDIR_GIT = 1 << 4,     /* holds HEAD, objects and refs: names in it say nothing */
-	REIN_HIDEDIR_VENV = 1 << 5,    /* a Python environment, often called .env */
-	REIN_HIDEDIR_PRUNED = 1 << 6,  /* not entered, by rule */
+	REIN_HIDEDIR_MOUNT = 1 << 0,  /* another mount: not entered */
+	REIN_HIDEDIR_CLOSED = 1 << 1, /* could not be read */
+	REIN_HIDEDIR_BLIND = 1 << 2,  /* not even its times could be seen */
+	REIN_HIDEDIR_RACY = 1 << 3,   /* changed too recently to be sure: [H2] */
+	REIN_HIDEDIR_GIT = 1 << 4,    /* holds HEAD, objects and refs: names in it say nothing */
+	REIN_HIDEDIR_VENV = 1 << 5,   /* a Python environment, often called .env */
+	REIN_HIDEDIR_PRUNED = 1 << 6, /* not entered, by rule */
 };
 
 enum {
@@ -69,12 +69,12 @@ struct rein_hideindex {
 };
 
 struct rein_hideindex_opts {
-	const char *file; /* where it is kept; NULL keeps nothing */
-	const char *real; /* the tree, resolved */
-	int root_fd;	  /* the same, opened O_PATH or for reading */
-	uint64_t skip_dev, skip_ino;   /* a directory not to enter (Rein's state); 0: none */
-	const char *const *prune;      /* relative paths not to enter, NULL-terminated; or NULL */
-	unsigned threads;	       /* for checking; 0: choose */
+	const char *file;	     /* where it is kept; NULL keeps nothing */
+	const char *real;	     /* the tree, resolved */
+	int root_fd;		     /* the same, opened O_PATH or for reading */
+	uint64_t skip_dev, skip_ino; /* a directory not to enter (Rein's state); 0: none */
+	const char *const *prune;    /* relative paths not to enter, NULL-terminated; or NULL */
+	unsigned threads;	     /* for checking; 0: choose */
 };
 
 int rein_hideindex_get(const struct rein_hideindex_opts *opts, struct rein_hideindex *ret,

@@ -14,8 +14,8 @@ static const struct rein_str suffixes[] = {{".key", 4}, {".pem", 4}};
 static const struct {
 	struct rein_str prefix, suffix;
 } shown[] = {
-	{{".env", 4}, {".example", 8}}, {{".env", 4}, {".sample", 7}},
-	{{".env", 4}, {".template", 9}}, {{".env", 4}, {".dist", 5}},
+	{{".env", 4}, {".example", 8}},		  {{".env", 4}, {".sample", 7}},
+	{{".env", 4}, {".template", 9}},	  {{".env", 4}, {".dist", 5}},
 	{{"cacert.pem", 10}, {"cacert.pem", 10}},
 };
 

@@ -2,6 +2,7 @@
 /* Privilege, looked at and taken. */
 #include "sys/priv.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
@@ -42,17 +43,28 @@ static int write_text(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-void rein_master_own_files(void)
+static bool ours, done;
+
+void rein_may_master_own_files(void)
+{
+	ours = true;
+}
+
+bool rein_master_own_files(int denied_errno)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char map[64];
 
-	if (uid == 0 || unshare(CLONE_NEWUSER) < 0)
-		return;
+	if ((denied_errno != EACCES && denied_errno != EPERM) || !ours || done || uid == 0)
+		return false;
+	done = true;
+	if (unshare(CLONE_NEWUSER) < 0)
+		return false;
 	write_text("/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	write_text("/proc/self/uid_map", map);
+	if (write_text("/proc/self/uid_map", map) < 0)
+		return false;
 	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	write_text("/proc/self/gid_map", map);
+	return write_text("/proc/self/gid_map", map) == 0;
 }

@@ -12,10 +12,13 @@
 bool rein_is_root(void);
 
 /*
- * Enter a user namespace with only our own ids mapped. The process then reads and changes its own
- * files whatever their mode says, and gains nothing over anybody else's. Cannot be taken back; a
- * process with several threads, or a machine that forbids it, stays as it is.
+ * Files of our own that their mode keeps from us: a process of our own (never somebody's who uses
+ * the library) may enter a user namespace in which only its own ids are mapped. It then reads and
+ * changes its own files whatever their mode says and gains nothing over anybody else's; ids of
+ * others can no longer be given. Hence only after a plain attempt was denied: true means "now try
+ * again".
  */
-void rein_master_own_files(void);
+void rein_may_master_own_files(void); /* this process is ours */
+bool rein_master_own_files(int denied_errno);
 
 #endif

@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sys/file.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
@@ -93,7 +94,8 @@ static int write_journal(const struct rein_state *s, const char *id, const struc
 	rein_ops_format(ops, forward, &b);
 	if (b.failed)
 		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one commit");
-	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, true, err) < 0) {
+	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, REIN_SYNC_DURABLE,
+			      err) < 0) {
 		struct rein_err why = *err;
 
 		/* it may be there in name: nobody may act on it */
@@ -146,7 +148,7 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		rein_moved_note(s, known, &now, &ignored);
 		*known = now;
 	}
-	rein_tx_save_changes(t, c, &ignored);
+	rein_tx_save_changes(t, c, true, &ignored);
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -203,7 +205,7 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 	refresh(s, d, c, forward);
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0 ||
+	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
 	    close_journal(s, t, err) < 0)
 		return -err->code;
 	return 0;
@@ -241,8 +243,8 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
-int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-		    struct rein_err *err)
+static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
@@ -256,12 +258,23 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);
-	if (rein_tx_save_changes(t, c, err) < 0 || rein_tx_save(s, t, false, err) < 0)
+	if (rein_tx_save_changes(t, c, false, err) < 0 || rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
 
-static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = commit_once(s, t, c, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
+}
+
+static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
@@ -276,6 +289,17 @@ static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, forward, err);
+}
+
+static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, bool forward,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = reverse_once(s, t, c, forward, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
 }
 
 int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
@@ -314,7 +338,8 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, err) < 0) {
+	if (carry_out(&ops, &d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
 		struct rein_err second = {0};
 
 		if (carry_out(&ops, &d, !forward, &second) < 0)

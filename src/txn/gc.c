@@ -97,6 +97,29 @@ static int to_trash(const struct rein_state *s, const char *id, struct rein_err 
 	return 0;
 }
 
+/* A transaction whose description a power cut destroyed: nobody can use it any more. */
+static int collect_damaged(const struct rein_state *s, struct rein_gc_result *r, bool dry_run,
+			   struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+
+	if (rein_names_read(s->txn_fd, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+		struct rein_err skip = {0};
+
+		if (rein_tx_load(s, names.v[i], &t, &skip) == 0 || skip.code != REIN_E_INVALID ||
+		    rein_tx_alive(s, names.v[i]) ||
+		    faccessat(s->journal_fd, names.v[i], F_OK, 0) == 0)
+			continue;
+		r->removed++;
+		if (!dry_run && to_trash(s, names.v[i], err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct rein_gc_result *ret,
 		struct rein_err *err)
 {
@@ -106,7 +129,7 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 	uint64_t kept_bytes = 0;
 
 	if (rein_journal_lock(s, &lock, err) < 0 || (!o->dry_run && empty_trash(s, err) < 0) ||
-	    rein_tx_list(s, &l, err) < 0)
+	    collect_damaged(s, &r, o->dry_run, err) < 0 || rein_tx_list(s, &l, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < l.n; i++) {
 		const struct rein_tx *t = &l.v[i];

@@ -239,10 +239,10 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 {
 	rein_changes_sum(c, &t->sum);
 	if (rein_remove_work(t, c, err) < 0 || keep_bases(t, c, err) < 0 ||
-	    rein_tx_save_changes(t, c, err) < 0)
+	    rein_tx_save_changes(t, c, true, err) < 0)
 		return -err->code;
 	t->state = REIN_TX_HELD;
-	return rein_tx_save(s, t, false, err);
+	return rein_tx_save(s, t, true, err);
 }
 
 int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)

@@ -71,13 +71,13 @@ int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* RUNNING to HELD, with what the run changed. */
 int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err);
-int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
-		  struct rein_err *err);
+/* sync: after a power cut the old or the new one is there, never half of it. */
+int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync, struct rein_err *err);
 int rein_tx_load(const struct rein_state *s, const char *id, struct rein_tx *ret,
 		  struct rein_err *err);
 int rein_tx_changes(const struct rein_tx *t, struct rein_changes *ret, struct rein_err *err);
-int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c,
-			  struct rein_err *err);
+int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c, bool sync,
+			 struct rein_err *err);
 /* Is its process still there? */
 bool rein_tx_alive(const struct rein_state *s, const char *id);
 
