@@ -75,7 +75,7 @@ int rein_engine_open(struct rein_engine *e, struct rein_err *err)
 		rein_engine_done(e);
 		return rein_err_nomem(err);
 	}
-	e->recovered = rein_tx_recover(&e->state, err);
+	e->recovered = rein_tx_recover(&e->state, &e->stuck, err);
 	if (e->recovered < 0) {
 		rein_engine_done(e);
 		return -err->code;

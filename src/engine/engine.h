@@ -20,6 +20,7 @@ struct rein_engine {
 	struct rein_state state;
 	char *box_program; /* rein-box, beside us or where it was installed */
 	int recovered;	   /* transactions a crash had left, finished now */
+	struct rein_err stuck; /* one that could not be finished, if any */
 };
 
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);
