@@ -219,6 +219,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
 		    rescue_foreign(r, &run->masks[at], err) < 0)
 			return -err->code;
+		run->foreign += run->masks[at].nforeign;
 	}
 	return 0;
 }

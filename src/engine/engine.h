@@ -44,6 +44,7 @@ struct rein_run {
 	struct rein_box_result result;
 	struct rein_view view;
 	struct rein_strlist env_dropped;
+	size_t foreign; /* directories of another owner or group, which limits a rootless box */
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
 	size_t nmasks;
 	unsigned execs;
