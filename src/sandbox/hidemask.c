@@ -183,7 +183,7 @@ static bool try_place(const char *parent, const char *name, const char *real, de
 	    (size_t)snprintf(ret, PATH_MAX, "%s%s%s", parent, *name ? "/" : "", name) >= PATH_MAX ||
 	    !join(masks, ret, "masks"))
 		return false;
-	for (int tries = 0; !own_dir(ret) || !own_dir(masks); tries++)
+	for (int tries = 0; (*name && !own_dir(ret)) || !own_dir(masks); tries++)
 		if (errno != ENOENT || tries >= TRIES) /* it may just have been removed as empty */
 			return false;
 	snprintf(ret, PATH_MAX, "%s", masks);
