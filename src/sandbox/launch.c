@@ -27,7 +27,7 @@
 #include "sandbox/relay.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
-#include "sys/caps.h"
+#include "sys/priv.h"
 #include "sys/sys.h"
 
 struct session {
@@ -51,17 +51,9 @@ struct session {
 static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
 
-static bool is_root(void)
-{
-	uint64_t effective, permitted;
-
-	return geteuid() == 0 && sys_caps_get(&effective, &permitted) == 0 &&
-	       effective & SYS_CAP(CAP_SYS_ADMIN);
-}
-
 static uint32_t plan_flags(const struct rein_box_spec *spec)
 {
-	uint32_t flags = is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
+	uint32_t flags = rein_is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
 
 	if (geteuid() == 0)
 		flags |= REIN_PLAN_ROOT;

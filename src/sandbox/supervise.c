@@ -29,7 +29,7 @@
 /* What overlayfs and the tree need inside a directory whose rename has been permitted. */
 #define TREE_CAPS                                                                                  \
 	(SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_CHOWN) |                    \
-	 SYS_CAP(CAP_FSETID))
+	 SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 #define SWITCH_CAPS (SYS_CAP(CAP_SETUID) | SYS_CAP(CAP_SETGID))
 
 union request {
@@ -270,36 +270,53 @@ static bool read_rights(pid_t pid, struct rights *r)
 static bool assume(const struct rein_supervisor *s, pid_t pid)
 {
 	struct rights r;
-	uint64_t all = SWITCH_CAPS | TREE_CAPS | s->caps;
 
 	if (!s->root)
 		return true;
+	/* Without any capability nobody in the box can be another than we are. */
+	if (!s->caps)
+		return sys_caps_set(SYS_CAP(CAP_SYS_PTRACE), s->all, 0) == 0;
 	if (!read_rights(pid, &r))
 		return false;
-	if (sys_caps_set(SWITCH_CAPS, all, 0) < 0 ||
+	if (sys_caps_set(SWITCH_CAPS, s->all, 0) < 0 ||
 	    syscall(SYS_setgroups, r.ngroups, r.groups) < 0)
 		return false;
 	syscall(SYS_setfsgid, r.gid);
 	syscall(SYS_setfsuid, r.uid);
-	return sys_caps_set(r.caps & s->caps, all, 0) == 0;
+	/* looking into /proc/PID needs one right that opens no file */
+	return sys_caps_set((r.caps & s->caps) | SYS_CAP(CAP_SYS_PTRACE), s->all, 0) == 0;
+}
+
+/* Ourselves again: the next caller is looked at with our own rights. */
+static bool regain(const struct rein_supervisor *s)
+{
+	if (!s->root)
+		return true;
+	if (sys_caps_set(s->all, s->all, 0) < 0)
+		return false;
+	syscall(SYS_setfsuid, 0);
+	syscall(SYS_setfsgid, 0);
+	return true;
 }
 
 /* Inside a tree whose move has been permitted, ownership does not matter: rename(2) ignores it too. */
 static bool assume_tree(const struct rein_supervisor *s)
 {
-	return !s->root || sys_caps_set(TREE_CAPS, SWITCH_CAPS | TREE_CAPS | s->caps, 0) == 0;
+	return !s->root || sys_caps_set(TREE_CAPS, s->all, 0) == 0;
 }
 
 /* 1: let the kernel do it. Else 0 or a negative errno is the answer. */
 static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, struct renaming *r)
 {
+	bool ourselves = regain(s);
 	auto_close int root = open_link((pid_t)n->pid, "root", -1);
 	dev_t from_dev, to_dev;
 	int rc;
 
-	if (root < 0 || !valid(s, n->id) || !same_place(root, s->box_root))
+	if (!ourselves || root < 0 || !valid(s, n->id) || !same_place(root, s->box_root))
 		return 1;
-	if (!locate((pid_t)n->pid, s->box_root, &r->from) ||
+	/* the way to both names is walked with the caller's rights */
+	if (!assume(s, (pid_t)n->pid) || !locate((pid_t)n->pid, s->box_root, &r->from) ||
 	    !locate((pid_t)n->pid, s->box_root, &r->to))
 		return 1;
 	if (!is_dir(r->from.parent, r->from.name) &&
@@ -307,7 +324,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 		return 1;
 	if (r->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
-	    from_dev != to_dev || !assume(s, (pid_t)n->pid) || !valid(s, n->id))
+	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
@@ -356,8 +373,11 @@ static void serve_one(struct rein_supervisor *s)
 static void *serve(void *arg)
 {
 	struct rein_supervisor *s = arg;
+	uint64_t effective;
 	struct pollfd fd = {.fd = s->listener, .events = POLLIN};
 
+	if (sys_caps_get(&effective, &s->all) < 0)
+		s->all = 0;
 	while (!atomic_load(&s->stop)) {
 		/* The end is POLLHUP: nobody is left whom the filter binds. */
 		if (poll(&fd, 1, -1) < 0 && errno != EINTR)

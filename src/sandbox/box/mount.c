@@ -60,6 +60,8 @@ static int open_layer(const struct box *box, uint32_t index, uint32_t offset)
 static int make_overlay(const struct box *box, const char *lower, const char *upper,
 			const char *work)
 {
+	/* no access times: a copy keeps the original's, which is how a hard link is known again */
+	const uint64_t attributes = SYS_MOUNT_TAME | MOUNT_ATTR_NOATIME;
 	const struct sys_mount_option rootless[] = {
 		{"lowerdir", lower}, {"upperdir", upper}, {"workdir", work},
 		{"userxattr", NULL}, {"volatile", NULL},  {0}};
@@ -69,11 +71,11 @@ static int make_overlay(const struct box *box, const char *lower, const char *up
 	int fd;
 
 	if (box->plan->flags & REIN_PLAN_USERNS)
-		return sys_mount_new("overlay", rootless, SYS_MOUNT_TAME);
-	fd = sys_mount_new("overlay", root, SYS_MOUNT_TAME);
+		return sys_mount_new("overlay", rootless, attributes);
+	fd = sys_mount_new("overlay", root, attributes);
 	if (fd < 0) {
 		root[6].value = "off";
-		fd = sys_mount_new("overlay", root, SYS_MOUNT_TAME);
+		fd = sys_mount_new("overlay", root, attributes);
 	}
 	return fd;
 }
