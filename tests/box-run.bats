@@ -44,6 +44,18 @@ host() { $as sh -c "$1"; }
 	[ "$(box -- cat <"$top/blob" | sha256sum)" = "$(sha256sum <"$top/blob")" ]
 }
 
+@test "streams can be opened by name" {
+	echo in >"$top/in"
+	chmod 644 "$top/in"
+	touch "$top/out" "$top/err"
+	chmod 666 "$top/out" "$top/err"
+	box -- sh -c 'echo e >/dev/stderr; echo o >/dev/stdout' >"$top/out" 2>"$top/err"
+	[ "$(cat "$top/err")" = e ]
+	[ "$(cat "$top/out")" = o ]
+	[ "$(box -- cat /dev/stdin <"$top/in")" = in ]
+	[ "$(box -- sh -c 'echo e >/dev/stderr; echo o >/dev/stdout' 2>&1)" = $'e\no' ]
+}
+
 @test "a command that is not there, or not executable" {
 	run -127 box -- no-such-command
 	[[ "$output" == *"command not found"* ]]

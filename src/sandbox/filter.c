@@ -78,9 +78,13 @@ static void emit_case(struct writer *w, uint32_t value, uint32_t verdict)
 
 static void emit_clone(struct writer *w)
 {
-	if (!w->options->nested) {
+	uint32_t refused = !w->options->nested ? NAMESPACES
+			   : w->options->root  ? CLONE_NEWCGROUP
+					       : 0;
+
+	if (refused) {
 		emit_load_arg(w, 0);
-		emit(w, BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1);
+		emit(w, BPF_JMP | BPF_JSET | BPF_K, refused, 0, 1);
 		emit_return(w, RET_ERRNO(EPERM));
 	}
 	emit_return(w, SECCOMP_RET_ALLOW);
@@ -144,6 +148,9 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 		break;
 	case REIN_FILTER_NESTED_ENOSYS:
 		emit_return(w, nested ? SECCOMP_RET_ALLOW : RET_ERRNO(ENOSYS));
+		break;
+	case REIN_FILTER_CLONE3:
+		emit_return(w, nested && !w->options->root ? SECCOMP_RET_ALLOW : RET_ERRNO(ENOSYS));
 		break;
 	case REIN_FILTER_ENOSYS:
 		emit_return(w, RET_ERRNO(ENOSYS));

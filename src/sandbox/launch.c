@@ -81,7 +81,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 	struct rein_plan_setup setup = {
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
 	struct rein_filter_options options = {.nested = s->spec->nested,
-					      .notify = setup.flags & REIN_PLAN_NOTIFY};
+					      .notify = setup.flags & REIN_PLAN_NOTIFY,
+					      .root = setup.flags & REIN_PLAN_ROOT};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)

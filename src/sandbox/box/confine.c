@@ -87,6 +87,25 @@ static void landlock_allow(const struct box *box, int ruleset, uint32_t index, u
 }
 
 /*
+ * What the command was given to write to may also be opened again by name, /dev/stdout and the like.
+ * A pipe or socket is on no file system that Landlock looks at.
+ */
+static void landlock_allow_streams(const struct box *box, int ruleset, uint64_t rights)
+{
+	struct stat st;
+
+	for (int fd = 0; fd < 3; fd++) {
+		if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY || fstat(fd, &st) < 0 ||
+		    !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+			continue;
+		if (sys_landlock_allow(ruleset, fd,
+				       rights & (SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_TRUNCATE)) < 0 &&
+		    errno != EBADFD && errno != EINVAL)
+			box_step_failed(box, REIN_STEP_LANDLOCK, 0);
+	}
+}
+
+/*
  * ABI 1 cannot allow moving a file to another directory at all, which no ordinary program survives:
  * there the wall is left out (and reported by the probe).
  */
@@ -110,6 +129,7 @@ static void enforce_landlock(struct box *box)
 		    (m->kind == REIN_MOUNT_BIND && !(m->flags & REIN_MOUNT_RDONLY)))
 			landlock_allow(box, ruleset, i, rules.handled_access_fs);
 	}
+	landlock_allow_streams(box, ruleset, rules.handled_access_fs);
 	if (sys_landlock_restrict(ruleset) < 0)
 		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 	close(ruleset);
