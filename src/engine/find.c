@@ -51,16 +51,18 @@ static const char *wanted_text(unsigned wanted)
 static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
 			struct rein_err *err)
 {
+	const struct rein_strlist none = {0}; /* what was renamed died with the run */
+
 	for (size_t i = 0; i < t->nroots; i++) {
 		auto_close int lock = -1;
 
 		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
 		if ((t->roots[i].mask &&
 		     rein_hide_revive(e->state.dir, t->roots[i].mask, &lock, err) < 0) ||
-		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], c, err) < 0)
+		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
 			return -err->code;
 	}
-	return rein_scan_finish(t->roots, t->nroots, c, err);
+	return rein_scan_finish(t->roots, t->nroots, &none, c, err);
 }
 
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
@@ -113,9 +115,7 @@ static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *er
 			found = (int)i;
 		}
 	}
-	if (found < 0)
-		return rein_err_set(err, REIN_E_NOTFOUND, "no transaction '%s' (see: rein log)", name);
-	return found;
+	return found < 0 ? -REIN_E_NOTFOUND : found;
 }
 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
@@ -142,8 +142,9 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 					    name ? "no such transaction" : wanted_text(wanted));
 	} else {
 		at = find_id(&l, name, err);
+		/* not in the list: unknown, or its description cannot be read, which is then said */
 		if (at < 0)
-			return at;
+			return err->code ? -err->code : rein_tx_load(&e->state, name, ret, err);
 	}
 	return rein_tx_load(&e->state, l.v[at].id, ret, err);
 }

@@ -15,11 +15,6 @@
 struct rein_filter_options {
 	bool nested; /* namespaces and mounts may be made inside */
 	bool notify; /* renames are reported to a listener */
-	/*
-	 * uid 0 owns the control groups. In a group namespace of its own it could mount them and
-	 * freeze whoever shares its group: not even nested.
-	 */
-	bool root;
 };
 
 struct rein_filter {
@@ -37,7 +32,6 @@ enum rein_filter_action {
 	REIN_FILTER_ENOSYS,
 	REIN_FILTER_NESTED_EPERM, /* allowed if nested */
 	REIN_FILTER_NESTED_ENOSYS,
-	REIN_FILTER_CLONE3, /* its flags are out of reach */
 	REIN_FILTER_CLONE, /* from here on an argument decides */
 	REIN_FILTER_PERSONALITY,
 	REIN_FILTER_IOCTL,
