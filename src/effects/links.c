@@ -133,6 +133,21 @@ struct layers_of {
 	int upper, real;
 };
 
+/* Do both begin with the same bytes? Most programs append, or change a file here and there. */
+static bool begins_alike(const struct layers_of *l, const struct rein_change *x,
+			 const struct rein_change *g)
+{
+	auto_close int a = openat(l->upper, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int b = openat(l->real, g->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char p[512], q[512];
+	ssize_t n = a < 0 ? -1 : pread(a, p, sizeof(p), 0);
+	ssize_t m = b < 0 ? -1 : pread(b, q, sizeof(q), 0);
+
+	if (n > m)
+		n = m;
+	return n >= 16 && !memcmp(p, q, (size_t)n);
+}
+
 /*
  * Which of the files with x's access time is x? As root the overlay says so. Else the only one it
  * can be, or the only one in the same state. NULL: none; *unsure: several.
@@ -141,8 +156,8 @@ static struct rein_change *whose(const struct layers_of *l, const struct rein_ch
 				 struct ref *first, const struct ref *end, bool *unsure)
 {
 	bool own = x->kind == REIN_CHANGE_MODIFIED && x->after.atime_ns == x->before.atime_ns;
-	struct rein_change *any = NULL, *alike = NULL;
-	size_t many = 0, nalike = 0;
+	struct rein_change *any = NULL, *alike = NULL, *akin = NULL;
+	size_t many = 0, nalike = 0, nakin = 0;
 	bool linked = false;
 
 	*unsure = false;
@@ -165,11 +180,17 @@ static struct rein_change *whose(const struct layers_of *l, const struct rein_ch
 			nalike++;
 			alike = g;
 		}
+		if (begins_alike(l, x, g)) {
+			nakin++;
+			akin = g;
+		}
 	}
 	if (nalike == 1)
 		return alike;
 	if (many == 1 && !own)
 		return any;
+	if (nakin == 1 && !own)
+		return akin;
 	*unsure = linked && many > 0 && (!own || x->before.nlink > 1);
 	return NULL;
 }
@@ -216,7 +237,7 @@ static int find_moved_links(const struct rein_root *roots, struct rein_changes *
 	qsort(gone, n, sizeof(*gone), by_key);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i], *g;
-		struct ref key = {x, x->root, (uint64_t)x->after.atime_ns, 0};
+		const struct ref key = {x, x->root, (uint64_t)x->after.atime_ns, 0};
 		size_t lo = 0, hi = n;
 		bool unsure;
 

@@ -29,7 +29,7 @@
 /* What overlayfs and the tree need inside a directory whose rename has been permitted. */
 #define TREE_CAPS                                                                                  \
 	(SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_CHOWN) |                    \
-	 SYS_CAP(CAP_FSETID))
+	 SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 #define SWITCH_CAPS (SYS_CAP(CAP_SETUID) | SYS_CAP(CAP_SETGID))
 
 union request {
