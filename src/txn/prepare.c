@@ -306,7 +306,10 @@ static int attrs_from_upper(struct prep *p, const struct rein_op *o, struct rein
 
 	if (upper < 0)
 		return rein_err_errno(err, "open '%s'", p->t->roots[o->root].upper);
-	return rein_attrs_read(upper, o->path, ret, err);
+	if (rein_attrs_read(upper, o->path, ret, err) == 0)
+		return 0;
+	/* what was split off another transaction has no layer for a directory it only deletes in */
+	return err->sys == ENOENT ? rein_attrs_read(p->d->real[o->root], o->path, ret, err) : -err->code;
 }
 
 static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_err *err)
