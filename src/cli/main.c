@@ -10,7 +10,7 @@ const struct rein_verb rein_verbs[] = {
 	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true},
 	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false},
 	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false},
-	{"discard", "[TXN]", "Throw a held transaction away", NULL, rein_cli_discard, false},
+	{"discard", "[TXN]", "Throw a held transaction away", rein_discard_opts, rein_cli_discard, false},
 	{"undo", "[TXN]", "Take a committed transaction back", NULL, rein_cli_undo, false},
 	{"redo", "[TXN]", "Commit an undone transaction again", NULL, rein_cli_redo, false},
 	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false},

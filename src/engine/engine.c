@@ -75,7 +75,7 @@ int rein_engine_open(struct rein_engine *e, struct rein_err *err)
 		rein_engine_done(e);
 		return rein_err_nomem(err);
 	}
-	e->recovered = rein_tx_recover(&e->state, err);
+	e->recovered = rein_tx_recover(&e->state, &e->stuck, err);
 	if (e->recovered < 0) {
 		rein_engine_done(e);
 		return -err->code;
@@ -219,6 +219,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
 		    rescue_foreign(r, &run->masks[at], err) < 0)
 			return -err->code;
+		run->foreign += run->masks[at].nforeign;
 	}
 	return 0;
 }

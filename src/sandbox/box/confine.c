@@ -96,7 +96,8 @@ static void landlock_allow_stream(const struct box *box, int ruleset, int stream
 	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY || mode & O_PATH || fstat(stream, &st) < 0 ||
 	    !S_ISREG(st.st_mode))
 		return;
-	if (sys_landlock_allow(ruleset, stream, rights & for_files) < 0)
+	/* EBADFD: a file of no file system anybody can name (memfd), which Landlock lets be */
+	if (sys_landlock_allow(ruleset, stream, rights & for_files) < 0 && errno != EBADFD)
 		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 }
 
