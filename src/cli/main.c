@@ -66,6 +66,17 @@ int rein_cli_help(int argc, char **argv)
 	return 0;
 }
 
+/* What could not be written was not said. */
+static int finish(int status)
+{
+	struct rein_err err = {0};
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	rein_err_set(&err, REIN_E_IO, "standard output cannot be written");
+	return rein_fail(&err, false);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
@@ -85,5 +96,5 @@ int main(int argc, char **argv)
 			     argv[1], argv[1]);
 		return rein_fail(&err, false);
 	}
-	return v->run(argc - 1, argv + 1);
+	return finish(v->run(argc - 1, argv + 1));
 }

@@ -93,6 +93,11 @@ int rein_cli_commit(int argc, char **argv)
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
 	    rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
+	if (t.state != REIN_TX_HELD) {
+		rein_err_set(&err, REIN_E_STATE, "transaction %s is %s, not held", t.id,
+			     rein_tx_state_name(t.state));
+		return rein_fail(&err, common.json);
+	}
 	if ((a.only.n || a.except.n) && rein_select(&c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);

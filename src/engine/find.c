@@ -51,16 +51,18 @@ static const char *wanted_text(unsigned wanted)
 static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
 			struct rein_err *err)
 {
+	const struct rein_strlist none = {0}; /* what was renamed died with the run */
+
 	for (size_t i = 0; i < t->nroots; i++) {
 		auto_close int lock = -1;
 
 		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
 		if ((t->roots[i].mask &&
 		     rein_hide_revive(e->state.dir, t->roots[i].mask, &lock, err) < 0) ||
-		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], c, err) < 0)
+		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
 			return -err->code;
 	}
-	return rein_scan_finish(t->roots, t->nroots, c, err);
+	return rein_scan_finish(t->roots, t->nroots, &none, c, err);
 }
 
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */

@@ -100,7 +100,8 @@ struct rein_cow *rein_view_cow_of_(const struct rein_view *v, const char *path)
 		if (rein_path_within(path, v->cow[i].path) &&
 		    (!best || strlen(v->cow[i].path) > strlen(best->path)))
 			best = &v->cow[i];
-	return best;
+	/* a tree around /tmp does not show what is in it */
+	return best && is_private(path) && !is_private(best->path) ? NULL : best;
 }
 
 static void cow_done(struct rein_cow *c)
@@ -478,6 +479,8 @@ static int whole_as_root(struct plan *p)
 	if (add_cow(p, "/", true) < 0)
 		return -p->err->code;
 	p->v->whole_root = true;
+	if (is_private(p->home) && add_cow(p, p->home, true) < 0)
+		return -p->err->code;
 	for (size_t i = 0; i < p->mounts.n; i++) {
 		const struct rein_mount *m = &p->mounts.v[i];
 
@@ -559,8 +562,7 @@ static int add_mounts(struct plan *p)
 		const struct rein_mount *m = &p->mounts.v[i];
 		const struct rein_cow *c = rein_view_cow_of_(p->v, m->point);
 
-		if (!c || rein_streq(c->path, m->point) || (c->whole && is_private(m->point)) ||
-		    !mount_visible(p, i))
+		if (!c || rein_streq(c->path, m->point) || !mount_visible(p, i))
 			continue;
 		if (nested_mount(p, m, c) < 0)
 			return -p->err->code;

@@ -20,6 +20,7 @@ struct group {
 };
 
 #define LISTED_FROM 20
+#define GUARDED_MAX 65536
 #define NAMES(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Below a home directory. */
@@ -31,6 +32,8 @@ static const struct group home_hidden[] = {
 		    ".vault-token", ".fly", ".netlify",
 		    /* code hosts, registries, databases */
 		    ".netrc", ".git-credentials", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf",
+		    /* what was typed, often with a password in it */
+		    ".bash_history", ".zsh_history", ".psql_history", ".mysql_history",
 		    /* browsers and mail */
 		    ".mozilla", ".thunderbird")},
 	{".config",
@@ -56,6 +59,24 @@ static const struct group home_hidden[] = {
 	{"snap", NAMES("firefox", "chromium", "brave", "thunderbird")},
 	{".var/app", NAMES("org.mozilla.firefox", "org.mozilla.Thunderbird", "com.google.Chrome",
 			   "org.chromium.Chromium", "com.brave.Browser", "com.microsoft.Edge")},
+};
+
+/*
+ * Settings that programs need and that may hold a password: hidden only if a word in them says so.
+ * Below a home directory.
+ */
+static const struct {
+	const char *path;
+	const char *const *words;
+} guarded[] = {
+	{".npmrc", NAMES("_auth", "_password")},
+	{".yarnrc", NAMES("_auth", "_password")},
+	{".yarnrc.yml", NAMES("AuthToken", "AuthIdent")},
+	{".pip/pip.conf", NAMES("@")},
+	{".config/pip/pip.conf", NAMES("@")},
+	{".m2/settings.xml", NAMES("<password>", "<passphrase>")},
+	{".gradle/gradle.properties", NAMES("assword", "oken", "ecret")},
+	{".condarc", NAMES("@", "/t/")},
 };
 
 /* For everybody: Rein's own, and doors to services outside that are not in /run. */
@@ -102,7 +123,7 @@ static int add(struct place *p, const char *name, struct rein_strlist *ret)
 
 	if (!p->real[0]) {
 		char given[PATH_MAX];
-		bool itself = rein_streq(p->dir, ".");
+		bool itself = !*p->dir || rein_streq(p->dir, ".");
 
 		if ((size_t)snprintf(given, sizeof(given), "%s%s%s", p->base,
 				     *p->base && !itself ? "/" : "",
@@ -194,12 +215,46 @@ static int expand(int base_fd, const char *base, const struct group *v, size_t n
 	return 0;
 }
 
+/* A word in the file, or a file too large or not to be read: then it is not for the box either. */
+static bool says(int home_fd, const char *path, const char *const *words)
+{
+	auto_close int fd = openat(home_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char text[GUARDED_MAX + 1];
+	size_t n = 0;
+	ssize_t r;
+
+	if (fd < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	while (n < GUARDED_MAX && (r = read(fd, text + n, GUARDED_MAX - n)) != 0) {
+		if (r < 0)
+			return true;
+		n += (size_t)r;
+	}
+	if (n == GUARDED_MAX)
+		return true;
+	for (; *words; words++)
+		if (memmem(text, n, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
 static int expand_home(const char *home, struct rein_strlist *ret)
 {
 	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(guarded); i++) {
+		const char *name = rein_basename(guarded[i].path);
+		char dir[64];
+		struct place p = {.fd = fd, .base = home, .dir = dir, .real = ""};
+
+		if (!says(fd, guarded[i].path, guarded[i].words))
+			continue;
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - guarded[i].path), guarded[i].path);
+		if (add(&p, name, ret) < 0)
+			return -1;
+	}
 	return expand(fd, home, home_hidden, ARRAY_SIZE(home_hidden), ret);
 }
 

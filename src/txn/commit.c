@@ -138,7 +138,7 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		struct rein_fp now, same;
 
 		if (!known->mode || *x->path == '\0' ||
-		    (x->from && x->kind == REIN_CHANGE_CREATED) ||
+		    (forward && x->from && x->kind == REIN_CHANGE_CREATED) ||
 		    rein_fp_at(d->real[x->root], x->path, &now, &ignored) < 0)
 			continue;
 		same = now;
@@ -217,7 +217,9 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 {
 	if (sync_all(d, t->dirfd, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
-	if (carry_out(ops, d, forward, err) < 0)
+	/* what a mode of our own files forbids is tried once more with the right to it */
+	if (carry_out(ops, d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(ops, d, forward, err) < 0))
 		return go_back(s, t, c, ops, d, forward, err);
 	/*
 	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the

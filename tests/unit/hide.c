@@ -164,13 +164,20 @@ static void patterns_hide_what_they_should(void **state)
 	file("ws/bare/HEAD");
 	file("ws/bare/objects/x");
 	file("ws/bare/refs/heads/y.pem");
+	assert_int_equal(truncate(at("ws/bare/refs/heads/y.pem"), 41), 0);
+	file("ws/bare/logs/refs/heads/y.pem");
+	file("ws/forged/HEAD"); /* these marks anybody can make */
+	file("ws/forged/objects/o.key");
+	file("ws/forged/refs/r.key");
+	file("ws/forged/f.key");
 	file("ws/node_modules/p/test.pem");
 	file("ws/py/.env/pyvenv.cfg");
 	file("ws/py/.env/lib/site-packages/x.pem");
 	file("ws/.envs/prod/x");
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env", ".env.production", ".envrc", ".envs", "a/b/server.key",
-	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two");
+	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two",
+	       "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	assert_non_null(r.mask);
 	result_done(&r);
 
@@ -181,7 +188,32 @@ static void patterns_hide_what_they_should(void **state)
 			    (char *)(uintptr_t)at("elsewhere"), NULL};
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env.production", ".envrc", ".envs", "a/b", "a/my-cacert.pem",
-	       "a-b/x.pem", "env");
+	       "a-b/x.pem", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
+	result_done(&r);
+}
+
+static void other_names_of_a_secret_are_hidden(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/a/x.key");
+	file("ws/b/plain");
+	file("ws/conf/env.production");
+	file("ws/outside.txt");
+	assert_int_equal(link(at("ws/a/x.key"), at("ws/b/innocent")), 0);
+	assert_int_equal(link(at("ws/b/plain"), at("ws/b/plain2")), 0);
+	assert_int_equal(symlink("conf/env.production", at("ws/.env")), 0);
+	assert_int_equal(symlink("/etc/hostname", at("ws/host.pem")), 0);
+	assert_int_equal(symlink("../ws", at("ws/self.pem")), 0);
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", "a/x.key", "b/innocent", "conf/env.production", "host.pem",
+	       "self.pem");
+	result_done(&r);
+	o.show = (char *[]){(char *)(uintptr_t)at("ws/conf/env.production"), NULL};
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", "a/x.key", "b/innocent", "host.pem", "self.pem");
 	result_done(&r);
 }
 
@@ -652,6 +684,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_TREE(patterns_hide_what_they_should),
+		IN_TREE(other_names_of_a_secret_are_hidden),
 		IN_TREE(a_tree_without_secrets_has_no_mask),
 		IN_TREE(only_changed_directories_are_read),
 		IN_TREE(fresh_directories_are_read_again),

@@ -300,6 +300,9 @@ static void secrets_of_the_home_are_hidden(void **state)
 	file("home/.docker/config.json", "{}");
 	file("home/.cargo/credentials.toml", "");
 	assert_int_equal(symlink(at("elsewhere/aws"), at("home/.aws")), 0);
+	file("home/.npmrc", "registry=https://npm.example.org/\n//npm.example.org/:_authToken=x\n");
+	file("home/.yarnrc", "registry x\n");
+	file("home/.m2/settings.xml", "<server><password>x</password></server>");
 	o = opts_at("proj");
 	plan(&o, &v);
 	assert_int_equal(rule(&v, at("home"))->access, REIN_PATH_RO); /* it lies in /var/tmp */
@@ -311,6 +314,9 @@ static void secrets_of_the_home_are_hidden(void **state)
 	assert_non_null(r);
 	assert_false(r->is_dir);
 	assert_non_null(rule(&v, at("home/.cargo/credentials.toml")));
+	assert_non_null(rule(&v, at("home/.npmrc"))); /* this one holds a token, that one nothing */
+	assert_null(rule(&v, at("home/.yarnrc")));
+	assert_non_null(rule(&v, at("home/.m2/settings.xml")));
 	assert_non_null(rule(&v, at("elsewhere/aws")));
 	assert_null(rule(&v, at("home/.aws"))); /* a link cannot be mounted on */
 	assert_non_null(rule(&v, at("state")));
@@ -439,15 +445,16 @@ static void mounts_inside_get_an_answer(void **state)
 	plan(&o, &v);
 	assert_true(v.whole_root);
 	assert_string_equal(v.cow[0].path, "/");
-	assert_int_equal(v.ncow,
-			 3); /* the workspace lies below /var/tmp, which "/" does not show */
-	assert_string_equal(v.cow[1].path, at("proj"));
-	assert_true(v.cow[0].whole && !v.cow[1].whole);
-	assert_true(rein_strlist_has(&v.cow[0].hide, at("state")));
+	assert_int_equal(v.ncow, 4); /* "/" does not show what lies below /var/tmp */
+	assert_string_equal(v.cow[1].path, at("home"));
+	assert_string_equal(v.cow[2].path, at("proj"));
+	assert_string_equal(v.cow[3].path, at("proj/mnt"));
+	assert_true(v.cow[0].whole && v.cow[1].whole && !v.cow[2].whole);
+	assert_int_equal(rule(&v, at("state"))->access, REIN_PATH_HIDE);
 	rein_view_done(&v);
 	o.cwd = "/usr/share";
 	plan(&o, &v);
-	assert_int_equal(v.ncow, 1);
+	assert_int_equal(v.ncow, 2);
 	assert_string_equal(v.workspace, "/usr/share");
 	rein_view_done(&v);
 }
