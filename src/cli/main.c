@@ -17,6 +17,8 @@ const struct rein_verb rein_verbs[] = {
 	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false},
 	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
 	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
+	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true},
+	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false},
 	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false},
 	{"version", "", "Print the version", NULL, rein_cli_version, false},
 	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false},

@@ -7,14 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "record/event.h"
-
-static const char context[] = "rein-head-v1\n"; /* keeps a head's signature from meaning anything else */
 
 void rein_hex(const uint8_t *p, size_t n, char *out)
 {
@@ -52,13 +49,12 @@ void rein_key_id(const uint8_t pub[32], uint8_t id[REIN_KEY_ID])
 	memcpy(id, h, REIN_KEY_ID);
 }
 
-static int random_bytes(uint8_t *p, size_t n, struct rein_err *err)
+int rein_random(uint8_t *p, size_t n, struct rein_err *err)
 {
 	return getrandom(p, n, 0) == (ssize_t)n ? 0 : rein_err_errno(err, "read random bytes");
 }
 
-/* A small secret file: written aside, synced, linked into place; the first writer wins. */
-static int secret_write(int dirfd, const char *name, const uint8_t *p, size_t n,
+int rein_secret_write(int dirfd, const char *name, const uint8_t *p, size_t n,
 			struct rein_err *err)
 {
 	char tmp[64], hex[129];
@@ -121,21 +117,6 @@ int rein_key_load(int dirfd, const char *name, struct rein_key *ret, struct rein
 	return 0;
 }
 
-int rein_key_make(int dirfd, const char *name, struct rein_key *ret, struct rein_err *err)
-{
-	uint8_t seed[32];
-
-	if (random_bytes(seed, sizeof(seed), err) < 0)
-		return -err->code;
-	crypto_sign_ed25519_seed_keypair(ret->sk + 32, ret->sk, seed);
-	explicit_bzero(seed, sizeof(seed));
-	rein_key_id(rein_key_pub(ret), ret->id);
-	if (secret_write(dirfd, name, ret->sk, 64, err) < 0)
-		return -err->code;
-	ret->loaded = true;
-	return 0;
-}
-
 int rein_key_redact(int dirfd, bool create, uint8_t ret[32], struct rein_err *err)
 {
 	int rc = secret_read(dirfd, "redact.key", ret, 32, err);
@@ -144,9 +125,9 @@ int rein_key_redact(int dirfd, bool create, uint8_t ret[32], struct rein_err *er
 		return rc;
 	if (!create)
 		return rein_err_set(err, REIN_E_NOTFOUND, "the record has no redaction key");
-	if (random_bytes(ret, 32, err) < 0)
+	if (rein_random(ret, 32, err) < 0)
 		return -err->code;
-	rc = secret_write(dirfd, "redact.key", ret, 32, err);
+	rc = rein_secret_write(dirfd, "redact.key", ret, 32, err);
 	if (rc < 0 && err->sys == EEXIST)
 		rc = secret_read(dirfd, "redact.key", ret, 32, err);
 	return rc;
@@ -155,7 +136,7 @@ int rein_key_redact(int dirfd, bool create, uint8_t ret[32], struct rein_err *er
 static const char *const names[] = {
 	[REIN_HEAD_HEAD] = "head", [REIN_HEAD_START] = "start", [REIN_HEAD_ROTATE] = "rotate"};
 
-static void hex_member(struct rein_buf *b, const char *key, const uint8_t *p, size_t n)
+void rein_hex_member(struct rein_buf *b, const char *key, const uint8_t *p, size_t n)
 {
 	char hex[129];
 
@@ -163,15 +144,14 @@ static void hex_member(struct rein_buf *b, const char *key, const uint8_t *p, si
 	rein_buf_printf(b, ",\"%s\":\"%s\"", key, hex);
 }
 
-/* Everything the signature covers: the line up to its last member. */
-static void format_body(const struct rein_head *h, struct rein_buf *b)
+void rein_head_body(const struct rein_head *h, struct rein_buf *b)
 {
 	char time[REIN_EVENT_TIME_LEN + 1], hex[65];
 
 	rein_event_time(h->time_ns, time);
 	rein_buf_printf(b, "{\"v\":1,\"type\":\"%s\",\"time\":\"%s\",\"n\":%llu", names[h->type],
 			time, (unsigned long long)h->n);
-	hex_member(b, "root", h->root.b, 32);
+	rein_hex_member(b, "root", h->root.b, 32);
 	if (h->type == REIN_HEAD_START) {
 		rein_buf_printf(b, ",\"segment\":%llu,\"peaks\":[", (unsigned long long)h->segment);
 		for (unsigned i = 0; i < rein_merkle_npeaks(h->n); i++) {
@@ -181,25 +161,8 @@ static void format_body(const struct rein_head *h, struct rein_buf *b)
 		rein_buf_char(b, ']');
 	}
 	if (h->type != REIN_HEAD_HEAD)
-		hex_member(b, "pub", h->pub, 32);
-	hex_member(b, "key", h->key, REIN_KEY_ID);
-}
-
-void rein_head_format(struct rein_head *h, const struct rein_key *key, struct rein_buf *b)
-{
-	auto_buf struct rein_buf msg = REIN_BUF(8192);
-
-	memcpy(h->key, key->id, REIN_KEY_ID);
-	rein_buf_cstr(&msg, context);
-	format_body(h, &msg);
-	if (msg.failed) {
-		b->failed = true;
-		return;
-	}
-	crypto_sign_ed25519_detached(h->sig, NULL, (const unsigned char *)msg.p, msg.n, key->sk);
-	rein_buf_add(b, msg.p + sizeof(context) - 1, msg.n - (sizeof(context) - 1));
-	hex_member(b, "sig", h->sig, 64);
-	rein_buf_char(b, '}');
+		rein_hex_member(b, "pub", h->pub, 32);
+	rein_hex_member(b, "key", h->key, REIN_KEY_ID);
 }
 
 struct scan {
@@ -289,23 +252,8 @@ int rein_head_parse(struct rein_str line, struct rein_head *ret, struct rein_err
 		return 0;
 	if (!scan_head(&s, ret))
 		return rein_err_set(err, REIN_E_INVALID, "malformed tree head");
-	format_body(ret, &back); /* 007 for 7 and the like */
+	rein_head_body(ret, &back); /* 007 for 7 and the like */
 	if (back.failed || back.n > line.n || memcmp(back.p, line.p, back.n) != 0)
 		return rein_err_set(err, REIN_E_INVALID, "tree head is not in canonical form");
 	return 0;
-}
-
-bool rein_head_signed_by(struct rein_str line, const struct rein_head *h, const uint8_t pub[32])
-{
-	auto_buf struct rein_buf msg = REIN_BUF(8192);
-	uint8_t id[REIN_KEY_ID];
-	size_t tail = strlen(",\"sig\":\"") + 128 + 2;
-
-	rein_key_id(pub, id);
-	if (memcmp(id, h->key, REIN_KEY_ID) != 0 || line.n < tail)
-		return false;
-	rein_buf_cstr(&msg, context);
-	rein_buf_add(&msg, line.p, line.n - tail);
-	return !msg.failed && crypto_sign_ed25519_verify_detached(
-				      h->sig, (const unsigned char *)msg.p, msg.n, pub) == 0;
 }

@@ -52,6 +52,14 @@ int rein_key_make(int dirfd, const char *name, struct rein_key *ret, struct rein
 /* The secret under which redacted values are hashed; made on first use, 0600. */
 int rein_key_redact(int dirfd, bool create, uint8_t ret[32], struct rein_err *err);
 
+/* A small secret file: written aside, synced, linked into place; the first writer wins. */
+int rein_secret_write(int dirfd, const char *name, const uint8_t *p, size_t n,
+		      struct rein_err *err);
+int rein_random(uint8_t *p, size_t n, struct rein_err *err);
+
+/* Everything the signature covers: the line up to its last member. */
+void rein_head_body(const struct rein_head *h, struct rein_buf *b);
+void rein_hex_member(struct rein_buf *b, const char *key, const uint8_t *p, size_t n);
 /* Appends the line without newline; signs it. */
 void rein_head_format(struct rein_head *h, const struct rein_key *key, struct rein_buf *b);
 /* NONE when the line is an event. A line that claims to be a head and is not one: -REIN_E_INVALID. */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "record/event.h"
 #include "record/head.h"
+#include "record/tail.h"
 
 #define REIN_RECORD_DIR	      "audit"
 #define REIN_RECORD_HEAD_SIZE 512 /* one sector: written whole or not at all */
@@ -84,18 +85,14 @@ int rein_log_rotate(struct rein_record *r, struct rein_err *err); /* start a new
 int rein_log_close(struct rein_record *r, struct rein_err *err); /* other handles must reopen */
 int rein_log_sync(struct rein_record *r, uint64_t n, struct rein_err *err);
 
-struct rein_line {
-	uint64_t index, segment, offset;
-	struct rein_str text; /* without newline */
-};
-
 /*
  * Complete lines of one file from an offset on; line->index counts from *index. A negative return
  * of fn stops. *ret_end is behind the last complete line.
  */
-typedef int rein_line_fn(void *arg, const struct rein_line *line, struct rein_err *err);
 int rein_segment_lines(int fd, uint64_t segment, uint64_t from, uint64_t end, uint64_t *index,
 		       rein_line_fn *fn, void *arg, uint64_t *ret_end, struct rein_err *err);
+/* The line number a segment begins with, from its first line. */
+int rein_segment_first(int fd, uint64_t *ret, struct rein_err *err);
 /* All lines present from a segment on (0: the oldest), oldest first. Tolerates a torn tail. */
 int rein_record_each(int dirfd, uint64_t from_segment, rein_line_fn *fn, void *arg,
 		     struct rein_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the log line by line, for everything that is not the append path. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +10,51 @@
 #include "record/internal.h"
 
 #define CHUNK (1u << 20)
+
+void rein_segment_name(uint64_t segment, char out[REIN_SEGMENT_NAME])
+{
+	snprintf(out, REIN_SEGMENT_NAME, "%08llu.log", (unsigned long long)(segment % 100000000));
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int rein_segments(int dirfd, uint64_t **ret, size_t *n, struct rein_err *err)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	auto_free uint64_t *v = NULL;
+	size_t have = 0, cap = 0;
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return rein_err_errno(err, "list the record");
+	}
+	while ((e = readdir(d))) {
+		char num[9] = "";
+		uint64_t k;
+
+		if (strlen(e->d_name) != 12 || !rein_streq(e->d_name + 8, ".log"))
+			continue;
+		memcpy(num, e->d_name, 8);
+		if (!rein_parse_u64(num, 99999999, &k) || k == 0)
+			continue;
+		if (rein_grow(v, have, cap) < 0)
+			return rein_err_nomem(err);
+		v[have++] = k;
+	}
+	if (have)
+		qsort(v, have, sizeof(*v), by_number);
+	*ret = take_ptr(v);
+	*n = have;
+	return 0;
+}
 
 int rein_segment_lines(int fd, uint64_t segment, uint64_t from, uint64_t end, uint64_t *index,
 		       rein_line_fn *fn, void *arg, uint64_t *ret_end, struct rein_err *err)
@@ -47,8 +93,7 @@ int rein_segment_lines(int fd, uint64_t segment, uint64_t from, uint64_t end, ui
 	return 0;
 }
 
-/* The line number a segment begins with, from its first line. */
-static int first_index(int fd, uint64_t *ret, struct rein_err *err)
+int rein_segment_first(int fd, uint64_t *ret, struct rein_err *err)
 {
 	char line[8192];
 	ssize_t got = pread(fd, line, sizeof(line), 0);
@@ -85,7 +130,7 @@ int rein_record_each(int dirfd, uint64_t from_segment, rein_line_fn *fn, void *a
 			continue; /* pruned meanwhile */
 		if (fd < 0 || fstat(fd, &st) < 0)
 			return rein_err_errno(err, "open segment '%s' of the record", name);
-		if (first_index(fd, &index, err) < 0 ||
+		if (rein_segment_first(fd, &index, err) < 0 ||
 		    rein_segment_lines(fd, seg[i], 0, (uint64_t)st.st_size, &index, fn, arg, &end,
 				       err) < 0)
 			return -err->code;

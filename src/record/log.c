@@ -23,7 +23,6 @@
  * [L6] After a failed or interrupted sync everything past the published head is written again
  *      before the next sync: after EIO the kernel forgets that those pages were dirty.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -204,51 +203,6 @@ static int publish(struct rein_record *r, struct rein_str line, uint64_t segment
 }
 
 /* --- segments ------------------------------------------------------------------------------ */
-
-void rein_segment_name(uint64_t segment, char out[REIN_SEGMENT_NAME])
-{
-	snprintf(out, REIN_SEGMENT_NAME, "%08llu.log", (unsigned long long)(segment % 100000000));
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-int rein_segments(int dirfd, uint64_t **ret, size_t *n, struct rein_err *err)
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	auto_free uint64_t *v = NULL;
-	size_t have = 0, cap = 0;
-	struct dirent *e;
-
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return rein_err_errno(err, "list the record");
-	}
-	while ((e = readdir(d))) {
-		char num[9] = "";
-		uint64_t k;
-
-		if (strlen(e->d_name) != 12 || !rein_streq(e->d_name + 8, ".log"))
-			continue;
-		memcpy(num, e->d_name, 8);
-		if (!rein_parse_u64(num, 99999999, &k) || k == 0)
-			continue;
-		if (rein_grow(v, have, cap) < 0)
-			return rein_err_nomem(err);
-		v[have++] = k;
-	}
-	if (have)
-		qsort(v, have, sizeof(*v), by_number);
-	*ret = take_ptr(v);
-	*n = have;
-	return 0;
-}
 
 static int segment_open(struct rein_record *r, uint64_t segment, struct rein_err *err)
 {
