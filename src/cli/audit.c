@@ -262,6 +262,10 @@ static void gist(const struct rein_event *ev, struct rein_buf *b)
 		rein_buf_cstr(b, b->n ? " - " : "");
 		rein_buf_escaped(b, ev->reason);
 	}
+	if (ev->rule.n) {
+		rein_buf_cstr(b, b->n ? " - rule " : "rule ");
+		rein_buf_escaped(b, ev->rule);
+	}
 	for (size_t i = 0; i < ev->napprover; i++) {
 		rein_buf_cstr(b, i ? ", " : b->n ? " - by " : "by ");
 		rein_buf_escaped(b, ev->approver[i]);

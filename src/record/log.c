@@ -25,22 +25,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "record/internal.h"
 #include "record/redact.h"
+#include "sys/futex.h"
 
 #define STATE_MAGIC 0x31647473u
 #define SLOT_SIZE   2048
 #define NO_HEAD	    UINT64_MAX
+#define BELL_NS	    20000000 /* a leader that died is noticed after this */
 #define LINES_MAX   (256u << 20) /* of one batch */
 
 struct slot {
@@ -747,14 +747,7 @@ static void bell_ring(struct rein_record *r)
 	if (!b)
 		return;
 	__atomic_fetch_add(b, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, b, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-static void bell_wait(uint32_t *b, uint32_t heard)
-{
-	struct timespec most = {.tv_nsec = 20000000};
-
-	syscall(SYS_futex, b, FUTEX_WAIT, heard, &most, NULL, 0);
+	rein_futex_wake_all(b);
 }
 
 /* 1: the sync lock is ours; 0: somebody's head covers line n - 1. */
@@ -781,7 +774,7 @@ static int sync_lock(struct rein_record *r, uint64_t n, struct rein_published *p
 		if (got == 0)
 			return 1;
 		if (b)
-			bell_wait(b, heard);
+			rein_futex_wait(b, heard, BELL_NS);
 	}
 }
 
