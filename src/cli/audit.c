@@ -21,6 +21,7 @@
 #include "cli/audit.h"
 #include "cli/verbs.h"
 #include "model/event.h"
+#include "record/alert.h"
 #include "record/anchor.h"
 #include "record/event.h"
 #include "record/export.h"
@@ -108,7 +109,7 @@ static const struct option *find_option(const char *name, size_t n, char letter)
 }
 
 /* --name=value, --name value, -x value; everything after "--" and every other word is kept. */
-static int parse(struct args *a, int argc, char **argv)
+static int parse(struct args *a, int argc, char **argv, bool command)
 {
 	bool only_words = false;
 
@@ -119,6 +120,7 @@ static int parse(struct args *a, int argc, char **argv)
 
 		if (only_words || w[0] != '-' || !w[1]) {
 			a->rest[a->nrest++] = argv[i];
+			only_words |= command; /* the rest is somebody else's command line */
 			continue;
 		}
 		if (rein_streq(w, "--")) {
@@ -1046,6 +1048,14 @@ static int audit_accept_loss(struct args *a)
 	return rein_record_accept_loss(a->state, a->reason, &a->err) < 0 ? fail(a) : 0;
 }
 
+static int audit_alerts(struct args *a)
+{
+	int n = rein_alerts_run(a->state, rein_alert_defaults, rein_alert_ndefaults, NULL, NULL,
+				&a->err);
+
+	return n < 0 ? fail(a) : 0;
+}
+
 static int audit_help(struct args *a);
 
 static const struct {
@@ -1065,6 +1075,7 @@ static const struct {
 	{"hold", "[--since T] [--until T] --reason TEXT | --list", "legal hold", audit_hold},
 	{"release", "HOLD --reason TEXT", "end a legal hold", audit_release},
 	{"anchor", "-o FILE | --command CMD | --syslog", "keep the current head elsewhere", audit_anchor},
+	{"alerts", "", "look at what is new and call whoever the rules say", audit_alerts},
 	{"rotate-key", "", "a new signing key, vouched for by the old one", audit_rotate_key},
 	{"rebuild", "", "make the search index anew", audit_rebuild},
 	{"accept-loss", "--reason TEXT", "set a damaged record aside and begin anew", audit_accept_loss},
@@ -1098,7 +1109,7 @@ int rein_cli_audit(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (!rein_streq(verbs[i].name, verb))
 			continue;
-		rc = argc > 2 ? parse(&a, argc - 2, argv + 2) : 0;
+		rc = argc > 2 ? parse(&a, argc - 2, argv + 2, verbs[i].run == audit_similar) : 0;
 		if (rc == 0)
 			rc = times(&a);
 		return rc ? rc : verbs[i].run(&a);

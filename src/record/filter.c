@@ -60,7 +60,7 @@ static bool has_word(const struct rein_event *ev, struct rein_str w)
 static bool words_match(const char *text, const struct rein_event *ev)
 {
 	while (*text) {
-		size_t skip = strspn(text, " \t\""), n = strcspn(text + skip, " \t\"");
+		size_t skip = strspn(text, " \t\"*"), n = strcspn(text + skip, " \t\"*");
 
 		if (n && !has_word(ev, (struct rein_str){text + skip, n}))
 			return false;

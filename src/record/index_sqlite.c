@@ -631,8 +631,9 @@ static bool token_byte(char c)
 }
 
 /*
- * Words of a query as FTS5 wants them: quoted, as prefixes. Of a word with other than ASCII letters
- * only the beginning is used: how the index folds the rest is its own affair.
+ * Words of a query as FTS5 wants them: quoted, whole, or as a prefix when a '*' follows. Of a word
+ * with other than ASCII letters only the beginning is used: how the index folds the rest is its own
+ * affair.
  */
 static void match_words(struct rein_buf *b, const char *text)
 {
@@ -642,7 +643,8 @@ static void match_words(struct rein_buf *b, const char *text)
 		while (token_byte(text[n]))
 			n++;
 		if (n)
-			rein_buf_printf(b, "%s\"%.*s\"*", b->n ? " AND " : "", (int)n, text);
+			rein_buf_printf(b, "%s\"%.*s\"%s", b->n ? " AND " : "", (int)n, text,
+					text[n] == '*' || (unsigned char)text[n] >= 0x80 ? "*" : "");
 		text += n ? n : 1;
 		while ((unsigned char)*text >= 0x80 || (n == 0 && token_byte(*text) &&
 							(unsigned char)text[-1] >= 0x80))
@@ -650,17 +652,24 @@ static void match_words(struct rein_buf *b, const char *text)
 	}
 }
 
-/* Literal parts of a path glob narrow the search; the filter itself decides. */
+/*
+ * The most telling literal part of a path glob narrows the search: the last component that has one
+ * (what stands before a wildcard counts). The filter itself decides; more parts would only cost.
+ */
 static void match_path(struct rein_buf *b, const char *path)
 {
 	auto_free char *copy = rein_strdup(path);
-	char *save = NULL;
+	char *save = NULL, last[128] = "";
 
-	for (char *p = copy ? strtok_r(copy, "/", &save) : NULL; p; p = strtok_r(NULL, "/", &save))
-		if (rein_streq(p, "**") || strpbrk(p, "*?[\\"))
-			continue;
-		else
-			match_words(b, p);
+	for (char *p = copy ? strtok_r(copy, "/", &save) : NULL; p; p = strtok_r(NULL, "/", &save)) {
+		size_t n = strcspn(p, "*?[\\");
+
+		/* a wildcard in the middle of a token leaves its beginning, which is a prefix: good */
+		if (n)
+			snprintf(last, sizeof(last), "%.*s%s", (int)(n < 126 ? n : 126), p,
+				 p[n] ? "*" : "");
+	}
+	match_words(b, last);
 }
 
 static int each_row(struct rein_index *x, sqlite3_stmt *s, const struct rein_filter *f,

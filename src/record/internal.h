@@ -63,6 +63,8 @@ struct rein_record {
 	const struct rein_redactor *redact;
 	struct rein_lines events; /* the caller's, being assembled */
 	struct rein_lines own;	  /* heads, starts and repairs */
+	uint32_t pool[32]; /* random numbers in stock */
+	size_t npool;
 	char last_id[REIN_EVENT_ID_LEN + 1];
 	char host[65], user[33];
 	uint8_t boot[16];

@@ -837,8 +837,12 @@ static int fill(struct rein_record *r, struct rein_event *ev, struct rein_err *e
 		ev->user = rein_str(r->user);
 	if (ev->id.n)
 		return 0;
-	if (getrandom(&rnd, sizeof(rnd), 0) != sizeof(rnd))
-		return rein_err_errno(err, "read random bytes");
+	if (r->npool == 0) {
+		if (getrandom(r->pool, sizeof(r->pool), 0) != sizeof(r->pool))
+			return rein_err_errno(err, "read random bytes");
+		r->npool = ARRAY_SIZE(r->pool);
+	}
+	rnd = r->pool[--r->npool];
 	rein_event_id(ev->time_ns, rnd, r->last_id);
 	ev->id = rein_str(r->last_id);
 	return 0;
@@ -859,7 +863,8 @@ static int prepare_at(struct rein_record *r, const struct rein_event *src, unsig
 			r->events.text.n = from;
 		return -err->code;
 	}
-	snprintf(r->last_id, sizeof(r->last_id), "%.*s", (int)ev.id.n, ev.id.p);
+	if (ev.id.p != r->last_id)
+		snprintf(r->last_id, sizeof(r->last_id), "%.*s", (int)ev.id.n, ev.id.p);
 	return line_end(&r->events, from, err);
 }
 

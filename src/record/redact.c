@@ -251,7 +251,7 @@ static int one_text(void *arg, enum rein_event_text kind, struct rein_str *s)
 	auto_buf struct rein_buf b = REIN_BUF(64u << 20);
 	unsigned found;
 
-	if (s->n == 0)
+	if (s->n == 0 || (s->n <= limit && !find(w->r, *s, 0).n))
 		return 0;
 	found = rein_redact(w->r, *s, kind == REIN_TEXT_WORD, &b);
 	if (b.failed)

@@ -171,6 +171,8 @@ static const struct format {
 /* Filled on first use; the same whoever fills it. */
 static unsigned short class_of[256];
 static unsigned char first_of[256]; /* 1: a format may begin, 2: '=' or ':', 4: other structure */
+static unsigned char pair_of[8192]; /* bit set: a format begins with these two bytes */
+static unsigned char chain[NFORMATS], chain_of[256]; /* formats by first byte, numbered from 1 */
 static bool ready;
 
 static void prepare(void)
@@ -188,8 +190,16 @@ static void prepare(void)
 		v |= c == ':' || c == '%' || c == '@' ? COLON : 0;
 		class_of[c] = (unsigned short)v;
 	}
-	for (size_t i = 0; i < NFORMATS; i++)
-		first_of[(unsigned char)formats[i].prefix[0]] |= 1;
+	_Static_assert(NFORMATS < 255, "chains are bytes");
+	for (size_t i = NFORMATS; i-- > 0;) { /* backwards: chains in the order of the table */
+		unsigned char a = (unsigned char)formats[i].prefix[0],
+			      b = (unsigned char)formats[i].prefix[1];
+
+		first_of[a] |= 1;
+		pair_of[(a << 8 | b) >> 3] |= (unsigned char)(1u << (b & 7));
+		chain[i] = chain_of[a];
+		chain_of[a] = (unsigned char)(i + 1);
+	}
 	first_of['='] |= 2;
 	first_of[':'] |= 2;
 	first_of['-'] |= 4; /* PEM block, option */
@@ -250,11 +260,15 @@ static bool boundary(struct rein_str t, size_t at)
 
 static bool prefixed(struct rein_str t, size_t at, struct hit *h)
 {
-	for (size_t i = 0; i < NFORMATS; i++) {
-		const struct format *f = &formats[i];
+	unsigned char a = (unsigned char)t.p[at], b = at + 1 < t.n ? (unsigned char)t.p[at + 1] : 0;
+
+	if (!(pair_of[(a << 8 | b) >> 3] & 1u << (b & 7)))
+		return false;
+	for (size_t k = chain_of[a]; k; k = chain[k - 1]) {
+		const struct format *f = &formats[k - 1];
 		size_t np, n;
 
-		if (f->prefix[0] != t.p[at] || !has(t, at, f->prefix))
+		if (f->prefix[1] != (char)b || !has(t, at, f->prefix))
 			continue;
 		if (!(f->flags & ANYWHERE) && !boundary(t, at))
 			continue;

@@ -49,7 +49,7 @@ static bool next_word(struct words *w)
 /* Keeps the features sorted and without duplicates. */
 static void feature(struct rein_shape *s, char kind, const char *a, const char *b, const char *c)
 {
-	char f[200];
+	char f[200] = "";
 	unsigned i;
 
 	snprintf(f, sizeof(f), "%c:%.60s%s%.60s%s%.60s", kind, a, *b ? " " : "", b, *c ? " " : "", c);
