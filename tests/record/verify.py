@@ -16,8 +16,7 @@ def mul(n, a):
     if n == 0: return (0, 1)
     half = mul(n // 2, a); twice = add(half, half)
     return add(twice, a) if n & 1 else twice
-def unpack(b):
-    return point(int.from_bytes(b, "little") & (2**255 - 1), b[31] >> 7)
+def unpack(b): return point(int.from_bytes(b, "little") & (2**255 - 1), b[31] >> 7)
 def ed25519(pub, msg, sig):
     s = int.from_bytes(sig[32:], "little"); base = point(4 * pow(5, P - 2, P) % P, 0)
     k = int.from_bytes(hashlib.sha512(sig[:32] + pub + msg).digest(), "little") % L
@@ -34,7 +33,7 @@ def verify(d, every=False):
     for f in seg:
         lines = open(os.path.join(d, f), "rb").read().split(b"\n")
         assert lines.pop() == b"" and lines and number in (None, int(f[:8]) - 1), f"{f}: torn or out of order"
-        number, last = int(f[:8]), None
+        number, at = int(f[:8]), 0
         for i, line in enumerate(lines):
             e = json.loads(line); t = e["type"]
             assert (t == "start") == (i == 0), f"{f}:{i + 1}: start line"
@@ -43,17 +42,18 @@ def verify(d, every=False):
             if t in ("head", "start", "rotate"):
                 assert e["n"] == n and e["root"] == root(peaks).hex(), f"{f}:{i + 1}: tree differs"
                 assert t != "start" or (e["pub"] == pub and e["segment"] == number), f"{f}: start"
-                key = bytes.fromhex(pub); at_head[n] = line; assert sha(key).hex()[:16] == e["key"], f"{f}: key"
+                key = bytes.fromhex(pub); at_head[n] = b'%s\n{"segment":%d,"offset":%d}' % (line, number, at + len(line) + 1)
+                assert sha(key).hex()[:16] == e["key"] and re.search(rb',"sig":"[0-9a-f]{128}"\}$', line), f"{f}: head"
                 last = (key, b"rein-head-v1\n" + line[:line.rindex(b',"sig":"')], bytes.fromhex(e["sig"]))
                 assert (t == "head" and not every) or ed25519(*last), f"{f}:{i + 1}: signature"
                 pub = e["pub"] if t == "rotate" else pub
             elif t == "prune": pruned = max(pruned, int(e["extra"]["first_line_kept"]))
             events += t not in ("head", "start", "rotate")
-            push(peaks, sha(b"\0" + line), n); n += 1
+            push(peaks, sha(b"\0" + line), n); n += 1; at += len(line) + 1
         assert ed25519(*last), f"{f}: signature of its last head"
     assert first <= pruned or first == 0, "the beginning is missing"
-    head = open(os.path.join(d, "head"), "rb").read().split(b"\n")[0]
-    assert at_head.get(json.loads(head)["n"]) == head, "the published head is not in the log"
+    head = open(os.path.join(d, "head"), "rb").read()
+    assert at_head[json.loads(head.split(b"\n")[0])["n"]].ljust(511) + b"\n" == head, "the published head is not in the log"
     return {"lines": n, "events": events, "root": root(peaks).hex(), "key": pub}
 if __name__ == "__main__":
     try: print(json.dumps(verify(sys.argv[1], "--all" in sys.argv)))
