@@ -474,8 +474,8 @@ static int tail_repair(struct rein_record *r, uint64_t size, uint64_t adopted, s
 	struct rein_event ev = {.type = REIN_EV_REPAIR,
 				.time_ns = rein_now_ns(),
 				.mono_ns = rein_mono_ns(),
-				.detail = STR("a writer was interrupted; its unfinished, "
-					      "unacknowledged bytes were removed")};
+				.detail = STR("a writer was interrupted: complete lines were kept, "
+					      "unfinished bytes removed; none were acknowledged")};
 	char id[REIN_EVENT_ID_LEN + 1];
 	uint32_t rnd = 0;
 
@@ -526,9 +526,8 @@ static int adopt(struct rein_record *r, const struct rein_published *pub, struct
 	if (tail_read(r, &t, err) < 0 || segment_size(r, &size, err) < 0)
 		return -err->code;
 	r->st.offset = t.end;
-	if (size > t.end && !r->read_only)
-		return tail_repair(r, size, t.good, err);
-	return t.good && !r->read_only ? state_write(r, err) : 0;
+	/* Also when only whole lines were found: nobody signed for them, so say where they came from. */
+	return (size > t.end || t.good) && !r->read_only ? tail_repair(r, size, t.good, err) : 0;
 }
 
 static int read_start(struct rein_record *r, uint64_t segment, uint64_t *ret_end,

@@ -256,6 +256,55 @@ static void events_have_one_spelling(void **state)
 	assert_int_equal(rein_event_format(&ev, &b, &err), -REIN_E_INVALID);
 }
 
+/* docs/formats.md, "Test vectors": the same lines, leaves, root and signatures. */
+static void the_documented_vectors_hold(void **state)
+{
+	static const char *const line[3] = {
+		"{\"v\":1,\"type\":\"start\",\"time\":\"2026-01-01T00:00:00.000000000Z\",\"n\":0,\"ro"
+		"ot\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\",\"segment\""
+		":1,\"peaks\":[],\"pub\":\"03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc866412"
+		"5531b8\",\"key\":\"56475aa75463474c\",\"sig\":\"3d9e9928d923e51e7ef570218d1e1a35b435"
+		"679d52ebb1bc4a5ce67308a31ac451231391caa9de92c6f8071c64dec1db2243b082770b6ba93bd818ab"
+		"5d2f7700\"}",
+		"{\"v\":1,\"type\":\"request\",\"time\":\"2026-01-01T00:00:01.000000000Z\",\"id\":\"0"
+		"000000000000001\",\"agent\":\"a\",\"command\":\"ls -l\"}",
+		"{\"v\":1,\"type\":\"head\",\"time\":\"2026-01-01T00:00:02.000000000Z\",\"n\":2,\"roo"
+		"t\":\"4a890d18dce54c5090599aaf1dd952bb76c38519a39afdb33210e5e212a01769\",\"key\":\"5"
+		"6475aa75463474c\",\"sig\":\"cc09f1e53437a37028e5faf969db941572ae03e308aa5db094b53593"
+		"bb65d5da2de645f748b5f4fef62f13781bfb034cadec962a7e0ad7a036fb15f3edf6c00c\"}",
+	};
+	static const char *const leaf[3] = {
+		"3f66a62a172dd3e7a64c0cc007681866d4762b766d024fed784a04c28566c005",
+		"2230800171d9b34088e861e71f86a13ba96abd4577030aa54fb1996cf17e717a",
+		"3d7a8ca188ec50cb32d63f04d52512bb3768cf0af483d5adcdad1907cb3e34ab",
+	};
+	struct rein_merkle m = {0};
+	struct rein_hash h;
+	struct rein_head head;
+	struct rein_err err = {0};
+	uint8_t pub[32];
+	char hex[65];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rein_head_parse(rein_str(line[i]), &head, &err), 0);
+		if (i == 0)
+			memcpy(pub, head.pub, 32);
+		if (i != 1) {
+			assert_true(rein_head_signed_by(rein_str(line[i]), &head, pub));
+			rein_merkle_root(&m, &h);
+			assert_memory_equal(h.b, head.root.b, 32);
+		}
+		rein_merkle_leaf(line[i], strlen(line[i]), &h);
+		rein_hex(h.b, 32, hex);
+		assert_string_equal(hex, leaf[i]);
+		rein_merkle_push(&m, &h);
+	}
+	rein_merkle_root(&m, &h);
+	rein_hex(h.b, 32, hex);
+	assert_string_equal(hex, "824555f5b88cd60b0eae6ad130355fbe1e537d489c764aa50d2d977bc8e31768");
+}
+
 static void a_log_is_written_and_verified(void **state)
 {
 	struct rein_record *r = open_log(0);
@@ -339,6 +388,7 @@ int main(void)
 		cmocka_unit_test(hashes_are_those_of_the_standards),
 		cmocka_unit_test(proofs_hold_and_only_the_right_ones),
 		cmocka_unit_test(events_have_one_spelling),
+		cmocka_unit_test(the_documented_vectors_hold),
 		IN_DIR(a_log_is_written_and_verified),
 		IN_DIR(segments_chain_and_keys_rotate),
 		IN_DIR(state_is_a_cache),
