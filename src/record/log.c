@@ -724,12 +724,13 @@ static int seal(struct rein_record *r, const struct rein_published *pub, uint64_
  */
 static uint32_t *bell(struct rein_record *r)
 {
-	void *p;
+	struct stat st;
+	void *p = MAP_FAILED;
 
 	if (r->bell || r->no_bell)
 		return r->bell;
-	p = MAP_FAILED;
-	if (ftruncate(r->state_fd, 4 * SLOT_SIZE) == 0)
+	if (fstat(r->state_fd, &st) == 0 &&
+	    (st.st_size >= 4 * SLOT_SIZE || ftruncate(r->state_fd, 4 * SLOT_SIZE) == 0))
 		p = mmap(NULL, 2 * SLOT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->state_fd,
 			 2 * SLOT_SIZE);
 	if (p == MAP_FAILED)
