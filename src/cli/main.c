@@ -10,13 +10,14 @@ const struct rein_verb rein_verbs[] = {
 	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true},
 	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false},
 	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false},
-	{"discard", "[TXN]", "Throw a held transaction away", NULL, rein_cli_discard, false},
+	{"discard", "[TXN]", "Throw a held transaction away", rein_discard_opts, rein_cli_discard, false},
 	{"undo", "[TXN]", "Take a committed transaction back", NULL, rein_cli_undo, false},
 	{"redo", "[TXN]", "Commit an undone transaction again", NULL, rein_cli_redo, false},
 	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false},
 	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false},
 	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
 	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
+	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
 	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true},
 	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false},
 	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false},
@@ -67,6 +68,17 @@ int rein_cli_help(int argc, char **argv)
 	return 0;
 }
 
+/* What could not be written was not said. */
+static int finish(int status)
+{
+	struct rein_err err = {0};
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	rein_err_set(&err, REIN_E_IO, "standard output cannot be written");
+	return rein_fail(&err, false);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
@@ -86,5 +98,5 @@ int main(int argc, char **argv)
 			     argv[1], argv[1]);
 		return rein_fail(&err, false);
 	}
-	return v->run(argc - 1, argv + 1);
+	return finish(v->run(argc - 1, argv + 1));
 }

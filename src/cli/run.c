@@ -78,20 +78,23 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 	return 0;
 }
 
-/* One key from the terminal, without waiting for Enter. */
-static int read_key(void)
+/* Ask, and take one key without waiting for Enter. */
+static int read_key(const char *question)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios old, raw;
 	char c = 'k';
 
+	fflush(stderr);
 	if (tty < 0 || tcgetattr(tty, &old) < 0)
 		return 'k';
 	raw = old;
 	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	/* flush first, then ask: what is typed after the question counts */
 	tcsetattr(tty, TCSAFLUSH, &raw);
+	fputs(question, stderr);
 	while (read(tty, &c, 1) < 0 && errno == EINTR)
 		;
 	tcsetattr(tty, TCSANOW, &old);
@@ -106,15 +109,16 @@ static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, s
 
 	for (size_t i = 0; i < r->changes.n; i++) {
 		struct rein_change *x = &r->changes.v[i];
+		char question[1200];
 		int key;
 
 		if (!x->top || x->renamed_away ||
 		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
 		     !(x->what & ~REIN_WHAT_TIMES)))
 			continue;
-		fprintf(stderr, "      %s %s [y/n] ", x->from ? "renamed" : rein_change_kind_name(x->kind),
-			rein_ui_path(x->path));
-		key = read_key();
+		snprintf(question, sizeof(question), "      %s %s [y/n] ",
+			 x->from ? "renamed" : rein_change_kind_name(x->kind), rein_ui_path(x->path));
+		key = read_key(question);
 		if (key == 'n' || key == 'N') {
 			auto_buf struct rein_buf b = REIN_BUF(1 << 16);
 
@@ -142,10 +146,7 @@ static enum decision ask(struct rein_engine *e, struct rein_run *r, char *rest)
 		struct rein_diff d = {.context = 3};
 		struct rein_err err = {0};
 
-		fprintf(stderr, "      %s[c]%sommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ",
-			rein_ui(stderr, REIN_BOLD), rein_ui_off(stderr));
-		fflush(stderr);
-		switch (read_key()) {
+		switch (read_key("      [c]ommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ")) {
 		case 'c':
 		case 'y':
 			return COMMIT;
@@ -330,6 +331,12 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 	for (size_t i = 0; i < r->view.nnotes; i++)
 		if (common->verbose || r->view.notes[i].always)
 			rein_say("%s", r->view.notes[i].text);
+	/* what the command was told is "Value too large for defined data type" */
+	if (r->foreign && (common->verbose || r->result.status))
+		rein_say("%s director%s here belong%s to another user or group: without root, files in them "
+			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
+			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
+			 r->foreign == 1 ? "s" : "");
 	if (!common->verbose)
 		return;
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),

@@ -15,6 +15,9 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 
 	rein_may_master_own_files();
 	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
+		/* the answer has the form that was asked for, wherever it was asked */
+		for (int i = 1; i < argc && !verb->rest && !common->json; i++)
+			common->json = argv[i] && rein_streq(argv[i], "--json");
 		*status = rein_fail(&err, common->json);
 		return 1;
 	}
@@ -30,6 +33,9 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	if (engine && engine->recovered)
 		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
 			 engine->recovered == 1 ? "" : "s");
+	if (engine && engine->stuck.code)
+		rein_say("%s%s%s (tried again on every command; give it up: rein discard --force ID)",
+			 rein_ui(stderr, REIN_YELLOW), engine->stuck.msg, rein_ui_off(stderr));
 	return 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -80,7 +81,7 @@ static int find_renames(const struct rein_root *roots, struct rein_changes *c, s
 		struct rein_change *x = &c->v[i];
 		size_t lo = 0, hi = n;
 
-		if (x->kind != REIN_CHANGE_CREATED || !S_ISREG(x->after.mode))
+		if (x->kind != REIN_CHANGE_CREATED || !S_ISREG(x->after.mode) || x->from)
 			continue;
 		while (lo < hi) { /* first with the key, then along the equal ones */
 			size_t mid = (lo + hi) / 2;
@@ -129,51 +130,6 @@ static bool same_state(const struct rein_change *x, const struct rein_change *g)
 	return x->after.size == g->before.size && x->after.mtime_ns == g->before.mtime_ns;
 }
 
-struct layers_of {
-	int upper, real;
-};
-
-/*
- * Which of the files with x's access time is x? As root the overlay says so. Else the only one it
- * can be, or the only one in the same state. NULL: none; *unsure: several.
- */
-static struct rein_change *whose(const struct layers_of *l, const struct rein_change *x,
-				 struct ref *first, const struct ref *end, bool *unsure)
-{
-	bool own = x->kind == REIN_CHANGE_MODIFIED && x->after.atime_ns == x->before.atime_ns;
-	struct rein_change *any = NULL, *alike = NULL;
-	size_t many = 0, nalike = 0;
-	bool linked = false;
-
-	*unsure = false;
-	for (struct ref *r = first; r < end && r->a == first->a && r->b == first->b; r++) {
-		struct rein_change *g = r->x;
-		int known;
-
-		if (g == x || !left_its_name(g) ||
-		    (x->kind == REIN_CHANGE_MODIFIED && rein_fp_same_inode(&x->before, &g->before)))
-			continue; /* another name of the very file x is */
-		known = rein_origin_is(l->upper, x->path, l->real, g->path);
-		if (known == 1)
-			return g;
-		if (known == 0)
-			continue;
-		many++;
-		any = g;
-		linked |= g->before.nlink > 1;
-		if (same_state(x, g)) {
-			nalike++;
-			alike = g;
-		}
-	}
-	if (nalike == 1)
-		return alike;
-	if (many == 1 && !own)
-		return any;
-	*unsure = linked && many > 0 && (!own || x->before.nlink > 1);
-	return NULL;
-}
-
 /* x is the hard-linked file g under another name: g's other names must stay it. */
 static int tie(struct rein_change *x, struct rein_change *g, struct rein_err *err)
 {
@@ -189,38 +145,75 @@ static int tie(struct rein_change *x, struct rein_change *g, struct rein_err *er
 	return x->from && x->link_to ? 0 : rein_err_nomem(err);
 }
 
-/*
- * Hard-linked files under new names, perhaps written since, perhaps in another one's place. A copy
- * carries the original's access time, but many files may have the same: where that leaves a doubt
- * about a hard link the change is refused rather than guessed.
- */
-static int find_moved_links(const struct rein_root *roots, struct rein_changes *c,
-			    struct rein_err *err)
+static struct rein_change *find(struct rein_changes *c, uint32_t root, const char *path)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].root == root && took_a_name(&c->v[i]) && rein_streq(c->v[i].path, path))
+			return &c->v[i];
+	return NULL;
+}
+
+/* Where a path of before the run ended up, by the renames the box reported. */
+static void follow(const struct rein_strlist *renames, char *name, size_t size)
+{
+	for (size_t i = 0; i + 1 < renames->n; i += 2) {
+		char rest[PATH_MAX];
+
+		if (!rein_path_within(name, renames->v[i]))
+			continue;
+		snprintf(rest, sizeof(rest), "%s", name + strlen(renames->v[i]));
+		snprintf(name, size, "%s%s", renames->v[i + 1], rest);
+	}
+}
+
+/* The box reported every rename that can have carried a hard-linked file away. */
+static int tie_reported(const struct rein_root *roots, const struct rein_strlist *renames,
+			struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; renames->n && i < c->n; i++) {
+		struct rein_change *g = &c->v[i], *x;
+		const char *real = roots[g->root].real;
+		char was[2 * PATH_MAX], is[2 * PATH_MAX];
+		size_t len = strlen(real);
+
+		if (!left_its_name(g) || g->before.nlink < 2)
+			continue;
+		snprintf(was, sizeof(was), "%s/%s", real, g->path);
+		memcpy(is, was, sizeof(is));
+		follow(renames, is, sizeof(is));
+		if (rein_streq(was, is) || strncmp(is, real, len) || is[len] != '/')
+			continue;
+		x = find(c, g->root, is + len + 1);
+		if (x && x != g && x->after.atime_ns == g->before.atime_ns && tie(x, g, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* As root: the overlay noted where each copy came from. */
+static int tie_by_origin(const struct rein_root *roots, struct rein_changes *c, struct rein_err *err)
 {
 	auto_free struct ref *gone = rein_calloc(c->n, sizeof(*gone));
 	size_t n = 0;
-	bool linked = false;
 
 	if (!gone)
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *g = &c->v[i];
 
-		if (!left_its_name(g))
-			continue;
-		gone[n++] = (struct ref){g, g->root, (uint64_t)g->before.atime_ns, 0};
-		linked |= g->before.nlink > 1;
+		if (left_its_name(g) && g->before.nlink > 1)
+			gone[n++] = (struct ref){g, g->root, (uint64_t)g->before.atime_ns, 0};
 	}
-	if (!linked)
+	if (!n)
 		return 0;
 	qsort(gone, n, sizeof(*gone), by_key);
 	for (size_t i = 0; i < c->n; i++) {
-		struct rein_change *x = &c->v[i], *g;
+		struct rein_change *x = &c->v[i];
 		struct ref key = {x, x->root, (uint64_t)x->after.atime_ns, 0};
+		auto_close int upper = -1, real = -1;
 		size_t lo = 0, hi = n;
-		bool unsure;
 
-		if (!took_a_name(x))
+		if (!took_a_name(x) || x->link_to)
 			continue;
 		while (lo < hi) {
 			size_t mid = (lo + hi) / 2;
@@ -232,13 +225,19 @@ static int find_moved_links(const struct rein_root *roots, struct rein_changes *
 		}
 		if (lo == n || gone[lo].a != key.a || gone[lo].b != key.b)
 			continue;
-		auto_close int upper = open(roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		auto_close int real = open(roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		g = whose(&(struct layers_of){upper, real}, x, &gone[lo], gone + n, &unsure);
-		if (unsure && !x->clash)
-			x->clash = REIN_CLASH_LINKS;
-		if (g && g->before.nlink > 1 && tie(x, g, err) < 0)
-			return -err->code;
+		upper = open(roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		real = open(roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		for (; lo < n && gone[lo].a == key.a && gone[lo].b == key.b; lo++) {
+			struct rein_change *g = gone[lo].x;
+
+			if (g == x || !left_its_name(g) ||
+			    (x->kind == REIN_CHANGE_MODIFIED && rein_fp_same_inode(&x->before, &g->before)) ||
+			    rein_origin_is(upper, x->path, real, g->path) != 1)
+				continue;
+			if (tie(x, g, err) < 0)
+				return -err->code;
+			break;
+		}
 	}
 	return 0;
 }
@@ -260,7 +259,7 @@ static int join_group(struct ref *g, size_t n, struct rein_err *err)
 		if (g[i].x->top && g[i].x->in_place && g[i].x->before.mode && !g[i].x->from)
 			anchor = g[i].x;
 	for (size_t i = 0; i < n && !anchor; i++) /* a renamed file keeps its other names */
-		if (g[i].x->from && g[i].x->before.nlink > 1)
+		if (g[i].x->link_to && g[i].x->from && g[i].x->kind == REIN_CHANGE_CREATED)
 			anchor = g[i].x;
 	if (!anchor)
 		return 0;
@@ -432,26 +431,16 @@ static void drop_untouched(struct rein_changes *c)
 	c->n = n;
 }
 
-int rein_scan_finish(const struct rein_root *roots, size_t n, struct rein_changes *out,
-		     struct rein_err *err)
+int rein_scan_finish(const struct rein_root *roots, size_t n, const struct rein_strlist *renames,
+		     struct rein_changes *out, struct rein_err *err)
 {
 	(void)n;
 	rein_changes_sort(out);
 	if (!out->n)
 		return 0;
-	if (find_renames(roots, out, err) < 0 || find_moved_links(roots, out, err) < 0 ||
-	    find_links(out, err) < 0)
+	if (tie_reported(roots, renames, out, err) < 0 || tie_by_origin(roots, out, err) < 0 ||
+	    find_renames(roots, out, err) < 0 || find_links(out, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < out->n; i++) {
-		struct rein_change *x = &out->v[i];
-
-		/* the new name of a file that has other names must stay that file */
-		if (x->from && x->kind == REIN_CHANGE_CREATED && x->before.nlink > 1 && !x->link_to) {
-			x->link_to = rein_strdup(x->from);
-			if (!x->link_to)
-				return rein_err_nomem(err);
-		}
-	}
 	if (find_kept(roots, out, err) < 0)
 		return -err->code;
 	drop_untouched(out);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "effects/origin.h"
@@ -23,6 +24,8 @@ struct scan {
 	struct rein_changes *out;
 	uint32_t root;
 	int64_t begin_ns;
+	const char *real; /* the root's real directory */
+	const struct rein_strlist *renames;
 };
 
 /* One directory as the three layers have it; -1 where a layer has none. */
@@ -213,17 +216,34 @@ static int attrs_what(int a, const char *na, int b, const char *nb, uint8_t *ret
 	return 0;
 }
 
+/* Did something else get this name by a rename? */
+static bool renamed_onto(const struct scan *s, const char *path)
+{
+	size_t n = strlen(s->real);
+
+	for (size_t i = 0; i + 1 < s->renames->n; i += 2)
+		for (int side = 0; side < 2; side++) { /* an exchange goes both ways */
+			const char *p = s->renames->v[i + side];
+
+			if (!strncmp(p, s->real, n) && p[n] == '/' && rein_streq(p + n + 1, path))
+				return true;
+		}
+	return false;
+}
+
 /*
- * Was this name of a hard-linked file written through, or replaced by another file? Where the
- * overlay does not tell: a copy it made carries the original's access time (the box's mounts never
- * update it), a file that merely took the name has a time of its own.
+ * Was this name of a hard-linked file written through, or replaced by another file? As root the
+ * overlay tells. Else: what took the name by a rename is known from the box; what was made anew has
+ * an access time of its own, while a copy keeps the original's (the box's mounts never update it).
  */
-static bool copied_up(const struct layers *l, const char *name, const struct rein_fp *up,
-		      const struct rein_fp *real)
+static bool copied_up(const struct scan *s, const struct layers *l, const char *name,
+		      const char *path, const struct rein_fp *up, const struct rein_fp *real)
 {
 	int known = rein_origin_is(l->upper, name, l->real, name);
 
-	return known >= 0 ? known : up->atime_ns == real->atime_ns;
+	if (known >= 0)
+		return known;
+	return up->atime_ns == real->atime_ns && !renamed_onto(s, path);
 }
 
 /* An opaque directory stands in for the real one: what differs inside, for people. */
@@ -344,7 +364,7 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 		return -err->code;
 	x->what = (uint8_t)(what | (same_type ? (same ? 0 : REIN_WHAT_CONTENT) : REIN_WHAT_TYPE));
 	if (same_type && !S_ISDIR(up->mode))
-		x->in_place = same || (real->nlink > 1 && copied_up(l, name, up, real));
+		x->in_place = same || (real->nlink > 1 && copied_up(s, l, name, path, up, real));
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
 		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
 		auto_close int m = open_layer(l->mask, name);
@@ -387,6 +407,9 @@ static int merged_meta(struct scan *s, const struct layers *l, const char *path,
 			return -err->code;
 		what &= (uint8_t)(seen | ~REIN_WHAT_XATTR);
 	}
+	/* without privilege an owner cannot change; the overlay's own face may have another group */
+	if (geteuid() != 0)
+		what &= (uint8_t)~REIN_WHAT_OWNER;
 	if (!what)
 		return 0;
 	x = add(s, path, REIN_CHANGE_META, true, real, up, err);
@@ -451,12 +474,12 @@ static int merged(struct scan *s, const struct layers *l, const char *dir, const
 }
 
 int rein_scan(const struct rein_root *root, uint32_t index, int64_t begin_ns,
-	      struct rein_changes *out, struct rein_err *err)
+	      const struct rein_strlist *renames, struct rein_changes *out, struct rein_err *err)
 {
 	auto_close int upper = open(root->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int mask = root->mask ? open(root->mask, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	struct scan s = {out, index, begin_ns};
+	struct scan s = {out, index, begin_ns, root->real, renames};
 	struct layers l = {upper, real, mask};
 	struct rein_fp up_fp, real_fp;
 

@@ -75,7 +75,7 @@ int rein_engine_open(struct rein_engine *e, struct rein_err *err)
 		rein_engine_done(e);
 		return rein_err_nomem(err);
 	}
-	e->recovered = rein_tx_recover(&e->state, err);
+	e->recovered = rein_tx_recover(&e->state, &e->stuck, err);
 	if (e->recovered < 0) {
 		rein_engine_done(e);
 		return -err->code;
@@ -91,6 +91,7 @@ void rein_engine_done(struct rein_engine *e)
 
 void rein_run_done(struct rein_run *r)
 {
+	rein_strlist_done(&r->result.link_renames);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
 	rein_free(take_ptr(r->masks));
@@ -218,6 +219,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
 		    rescue_foreign(r, &run->masks[at], err) < 0)
 			return -err->code;
+		run->foreign += run->masks[at].nforeign;
 	}
 	return 0;
 }
@@ -239,6 +241,23 @@ static int describe(struct rein_tx *t, const struct rein_view *v, char **argv, s
 			return rein_err_nomem(err);
 	}
 	return 0;
+}
+
+/* Several commands in one transaction: what the earlier ones renamed still counts. */
+static int run_box(const struct rein_box_spec *spec, const char *program, struct rein_run *r,
+		   struct rein_err *err)
+{
+	struct rein_strlist before = r->result.link_renames;
+	int rc;
+
+	r->result.link_renames = (struct rein_strlist){0};
+	rc = rein_box_launch(spec, program, &r->result, err);
+	for (size_t i = 0; rc == 0 && i < r->result.link_renames.n; i++)
+		if (rein_strlist_add(&before, r->result.link_renames.v[i]) < 0)
+			rc = rein_err_nomem(err);
+	rein_strlist_done(&r->result.link_renames);
+	r->result.link_renames = before;
+	return rc;
 }
 
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
@@ -274,15 +293,16 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	spec.envp = env.envp.v;
 	r->env_dropped = env.dropped;
 	env.dropped = (struct rein_strlist){0};
-	return rein_box_launch(&spec, e->box_program, &r->result, err);
+	return run_box(&spec, e->box_program, r, err);
 }
 
 static int scan(struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < r->tx.nroots; i++)
-		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->changes, err) < 0)
+		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.link_renames,
+			      &r->changes, err) < 0)
 			return -err->code;
-	return rein_scan_finish(r->tx.roots, r->tx.nroots, &r->changes, err);
+	return rein_scan_finish(r->tx.roots, r->tx.nroots, &r->result.link_renames, &r->changes, err);
 }
 
 /* Only directories whose time moved because something was made and removed in them. */
@@ -403,7 +423,7 @@ int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_cha
 		}
 		return -err->code;
 	case REIN_SETTLE_DISCARD:
-		if (rein_tx_save_changes(t, c, err) < 0)
+		if (rein_tx_save_changes(t, c, false, err) < 0)
 			return -err->code;
 		return rein_tx_discard(&e->state, t, err);
 	case REIN_SETTLE_HOLD:

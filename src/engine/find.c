@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sandbox/hide.h"
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
@@ -47,6 +48,23 @@ static const char *wanted_text(unsigned wanted)
 	return "no held transaction here";
 }
 
+static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
+			struct rein_err *err)
+{
+	const struct rein_strlist none = {0}; /* what was renamed died with the run */
+
+	for (size_t i = 0; i < t->nroots; i++) {
+		auto_close int lock = -1;
+
+		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
+		if ((t->roots[i].mask &&
+		     rein_hide_revive(e->state.dir, t->roots[i].mask, &lock, err) < 0) ||
+		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
+			return -err->code;
+	}
+	return rein_scan_finish(t->roots, t->nroots, &none, c, err);
+}
+
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
 static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 {
@@ -55,11 +73,16 @@ static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 
 	if (rein_tx_load(&e->state, id, &t, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < t.nroots; i++)
-		if (rein_scan(&t.roots[i], (uint32_t)i, t.begin_ns[i], &c, err) < 0)
-			return rein_err_prefix(err, "transaction %s was interrupted", id);
-	if (rein_scan_finish(t.roots, t.nroots, &c, err) < 0)
-		return -err->code;
+	if (read_effects(e, &t, &c, err) < 0) {
+		/* a power cut took its layers: nothing of it can be judged, so nothing of it lands */
+		rein_free(t.reason);
+		t.reason = rein_asprintf("interrupted: %s", err->msg);
+		*err = (struct rein_err){0};
+		rein_changes_done(&c);
+		if (rein_tx_save_changes(&t, &c, false, err) < 0)
+			return -err->code;
+		return rein_tx_discard(&e->state, &t, err);
+	}
 	if (!t.reason)
 		t.reason = rein_strdup("interrupted: the run never ended");
 	return rein_tx_hold(&e->state, &t, &c, err);
@@ -92,9 +115,7 @@ static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *er
 			found = (int)i;
 		}
 	}
-	if (found < 0)
-		return rein_err_set(err, REIN_E_NOTFOUND, "no transaction '%s' (see: rein log)", name);
-	return found;
+	return found < 0 ? -REIN_E_NOTFOUND : found;
 }
 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
@@ -121,8 +142,9 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 					    name ? "no such transaction" : wanted_text(wanted));
 	} else {
 		at = find_id(&l, name, err);
+		/* not in the list: unknown, or its description cannot be read, which is then said */
 		if (at < 0)
-			return at;
+			return err->code ? -err->code : rein_tx_load(&e->state, name, ret, err);
 	}
 	return rein_tx_load(&e->state, l.v[at].id, ret, err);
 }

@@ -7,67 +7,84 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/glob.h"
 
 #define ENV_FILE_MAX (1u << 20)
 #define NAME_MAX_LEN 256
 
+enum where {
+	WHOLE,
+	AT_START,
+	AT_END,
+	ANYWHERE,
+};
+
+/* A word and where in a name it stands. Every variable is asked about every word at each run. */
+struct word {
+	enum where where;
+	struct rein_str text;
+};
+
+#define WORD(s)                                                                                    \
+	{                                                                                          \
+		"" s, sizeof(s) - 1                                                                \
+	}
+
 /* Held back by name, compared in capitals. */
-static const char *const secret_names[] = {
-	"*TOKEN*",
-	"*SECRET*",
-	"*PASSWORD*",
-	"*PASSWD*",
-	"*PASSPHRASE*",
-	"*CREDENTIAL*",
-	"*APIKEY*",
-	"*API_KEY*",
-	"*ACCESS_KEY*",
-	"*ACCESSKEY*",
-	"*PRIVATE_KEY*",
-	"*PRIVATEKEY*",
-	"*_KEY",
-	"*_PASS",
-	"*_PWD",
-	"*_PAT",
-	"*_AUTH",
-	"*_COOKIE",
-	"*CONNECTION_STRING*",
-	"KEY",
-	"AWS_*",
+static const struct word secret_names[] = {
+	{ANYWHERE, WORD("TOKEN")},
+	{ANYWHERE, WORD("SECRET")},
+	{ANYWHERE, WORD("PASSWORD")},
+	{ANYWHERE, WORD("PASSWD")},
+	{ANYWHERE, WORD("PASSPHRASE")},
+	{ANYWHERE, WORD("CREDENTIAL")},
+	{ANYWHERE, WORD("APIKEY")},
+	{ANYWHERE, WORD("API_KEY")},
+	{ANYWHERE, WORD("ACCESS_KEY")},
+	{ANYWHERE, WORD("ACCESSKEY")},
+	{ANYWHERE, WORD("PRIVATE_KEY")},
+	{ANYWHERE, WORD("PRIVATEKEY")},
+	{ANYWHERE, WORD("CONNECTION_STRING")},
+	{AT_END, WORD("_KEY")},
+	{AT_END, WORD("_PASS")},
+	{AT_END, WORD("_PWD")},
+	{AT_END, WORD("_PAT")},
+	{AT_END, WORD("_AUTH")},
+	{AT_END, WORD("_COOKIE")},
+	{WHOLE, WORD("KEY")},
+	{AT_START, WORD("AWS_")},
 	/* doors to agents and desktops outside the box */
-	"SSH_AUTH_SOCK",
-	"SSH_AGENT_PID",
-	"GPG_AGENT_INFO",
-	"GNOME_KEYRING_*",
-	"DBUS_SESSION_BUS_ADDRESS",
-	"DBUS_SYSTEM_BUS_ADDRESS",
-	"XAUTHORITY",
-	"ICEAUTHORITY",
-	"KRB5CCNAME",
+	{WHOLE, WORD("SSH_AUTH_SOCK")},
+	{WHOLE, WORD("SSH_AGENT_PID")},
+	{WHOLE, WORD("GPG_AGENT_INFO")},
+	{AT_START, WORD("GNOME_KEYRING_")},
+	{WHOLE, WORD("DBUS_SESSION_BUS_ADDRESS")},
+	{WHOLE, WORD("DBUS_SYSTEM_BUS_ADDRESS")},
+	{WHOLE, WORD("XAUTHORITY")},
+	{WHOLE, WORD("ICEAUTHORITY")},
+	{WHOLE, WORD("KRB5CCNAME")},
 };
 
 /* Look-alikes that say nothing secret. A *_FILE or *_PATH only says where something lies. */
-static const char *const harmless_names[] = {
-	"*_FILE",
-	"*_PATH",
-	"*_DIR",
-	"*TOKENIZER*",
-	"*TOKENIZE",
-	"*MAX_TOKENS*",
-	"*TOKEN_LIMIT*",
-	"*_PUBLIC_KEY",
-	"AWS_REGION",
-	"AWS_DEFAULT_REGION",
-	"AWS_DEFAULT_OUTPUT",
-	"AWS_PROFILE",
-	"AWS_PAGER",
-	"AWS_CA_BUNDLE",
-	"AWS_RETRY_MODE",
-	"AWS_MAX_ATTEMPTS",
-	"AWS_EXECUTION_ENV",
-	"AWS_ENDPOINT_URL*",
-	"AWS_SDK_*",
+static const struct word harmless_names[] = {
+	{AT_END, WORD("_FILE")},
+	{AT_END, WORD("_PATH")},
+	{AT_END, WORD("_DIR")},
+	{ANYWHERE, WORD("TOKENIZER")},
+	{AT_END, WORD("TOKENIZE")},
+	{ANYWHERE, WORD("MAX_TOKENS")},
+	{ANYWHERE, WORD("TOKEN_LIMIT")},
+	{AT_END, WORD("_PUBLIC_KEY")},
+	{WHOLE, WORD("AWS_REGION")},
+	{WHOLE, WORD("AWS_DEFAULT_REGION")},
+	{WHOLE, WORD("AWS_DEFAULT_OUTPUT")},
+	{WHOLE, WORD("AWS_PROFILE")},
+	{WHOLE, WORD("AWS_PAGER")},
+	{WHOLE, WORD("AWS_CA_BUNDLE")},
+	{WHOLE, WORD("AWS_RETRY_MODE")},
+	{WHOLE, WORD("AWS_MAX_ATTEMPTS")},
+	{WHOLE, WORD("AWS_EXECUTION_ENV")},
+	{AT_START, WORD("AWS_ENDPOINT_URL")},
+	{AT_START, WORD("AWS_SDK_")},
 };
 
 /* Values that are a secret whatever the variable is called. */
@@ -75,21 +92,35 @@ static const struct {
 	const char *prefix;
 	size_t min;
 } secret_values[] = {
-	{"-----BEGIN ", 0}, {"AKIA", 20},	 {"ASIA", 20},	   {"ghp_", 20},
-	{"gho_", 20},	    {"ghs_", 20},	 {"ghu_", 20},	   {"github_pat_", 20},
-	{"glpat-", 20},	    {"sk-ant-", 20},	 {"sk-proj-", 20}, {"sk_live_", 20},
-	{"rk_live_", 20},   {"xoxb-", 20},	 {"xoxp-", 20},	   {"xoxa-", 20},
-	{"npm_", 40},	    {"pypi-AgE", 20},	 {"hvs.", 20},	   {"AGE-SECRET-KEY-", 20},
+	{"-----BEGIN ", 0}, {"AKIA", 20},     {"ASIA", 20},	{"ghp_", 20},
+	{"gho_", 20},	    {"ghs_", 20},     {"ghu_", 20},	{"github_pat_", 20},
+	{"glpat-", 20},	    {"sk-ant-", 20},  {"sk-proj-", 20}, {"sk_live_", 20},
+	{"rk_live_", 20},   {"xoxb-", 20},    {"xoxp-", 20},	{"xoxa-", 20},
+	{"npm_", 40},	    {"pypi-AgE", 20}, {"hvs.", 20},	{"AGE-SECRET-KEY-", 20},
 	{"dop_v1_", 20},    {"AIzaSy", 39},
 };
 
 /* Variables that name a database or service and may carry its password. */
-static const char *const address_names[] = {"*_DSN", "*_URL", "*_URI", "*CONN*"};
+static const struct word address_names[] = {{AT_END, WORD("_DSN")},
+					    {AT_END, WORD("_URL")},
+					    {AT_END, WORD("_URI")},
+					    {ANYWHERE, WORD("CONN")}};
 
-static bool any(const char *const *v, size_t n, const char *name)
+static bool stands(const struct word *w, const char *name, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (rein_glob_name(v[i], name))
+	size_t len = w->text.n;
+
+	if (n < len || (w->where == WHOLE && n != len))
+		return false;
+	if (w->where == ANYWHERE)
+		return memmem(name, n, w->text.p, len) != NULL;
+	return memcmp(w->where == AT_END ? name + n - len : name, w->text.p, len) == 0;
+}
+
+static bool any(const struct word *v, size_t count, const char *name, size_t n)
+{
+	for (size_t i = 0; i < count; i++)
+		if (stands(&v[i], name, n))
 			return true;
 	return false;
 }
@@ -124,19 +155,19 @@ bool rein_env_is_secret(struct rein_str name, const char *value)
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
 
-		/* Names such as npm_config_//host/:_authToken hold what a glob would stop at. */
-		upper[i] = c >= 'a' && c <= 'z' ? (char)(c - 32) : c == '/' ? '_' : c;
+		upper[i] = c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 	}
-	upper[name.n] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(secret_values); i++)
-		if (n >= secret_values[i].min && rein_starts(value, secret_values[i].prefix))
+		if (*value == *secret_values[i].prefix && n >= secret_values[i].min &&
+		    rein_starts(value, secret_values[i].prefix))
 			return true;
-	if (has_userinfo(value, rein_glob_name("*_DSN", upper)))
+	if (has_userinfo(value, stands(&address_names[0], upper, name.n)))
 		return true;
-	if (any(address_names, ARRAY_SIZE(address_names), upper) && has_password_word(value))
+	if (any(address_names, ARRAY_SIZE(address_names), upper, name.n) &&
+	    has_password_word(value))
 		return true;
-	return any(secret_names, ARRAY_SIZE(secret_names), upper) &&
-	       !any(harmless_names, ARRAY_SIZE(harmless_names), upper);
+	return any(secret_names, ARRAY_SIZE(secret_names), upper, name.n) &&
+	       !any(harmless_names, ARRAY_SIZE(harmless_names), upper, name.n);
 }
 
 static bool name_char(char c, bool first)
@@ -209,7 +240,8 @@ static void parse_line(struct line *l, struct rein_buf *b)
 	skip_blanks(l);
 	if (l->p == l->end || *l->p == '#')
 		return;
-	if (l->end - l->p > 7 && memcmp(l->p, "export", 6) == 0 && (l->p[6] == ' ' || l->p[6] == '\t')) {
+	if (l->end - l->p > 7 && memcmp(l->p, "export", 6) == 0 &&
+	    (l->p[6] == ' ' || l->p[6] == '\t')) {
 		l->p += 7;
 		skip_blanks(l);
 	}
@@ -246,8 +278,8 @@ int rein_env_parse_file(struct rein_str text, const char *where, struct rein_str
 		rein_buf_clear(&b);
 		parse_line(&l, &b);
 		if (l.why)
-			return rein_err_set(err, REIN_E_INVALID, "env file '%s', line %u: %s", where,
-					    number, l.why);
+			return rein_err_set(err, REIN_E_INVALID, "env file '%s', line %u: %s",
+					    where, number, l.why);
 		if (b.failed)
 			return rein_err_nomem(err);
 		if (b.n && rein_strlist_take(ret, rein_strndup(b.p, b.n)) < 0)

@@ -78,11 +78,13 @@ static void emit_case(struct writer *w, uint32_t value, uint32_t verdict)
 
 static void emit_clone(struct writer *w)
 {
-	if (!w->options->nested) {
-		emit_load_arg(w, 0);
-		emit(w, BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1);
-		emit_return(w, RET_ERRNO(EPERM));
-	}
+	/*
+	 * Never a control group namespace: in a nested user namespace its owner could mount the
+	 * hierarchy and would stand in the group of Rein and its caller.
+	 */
+	emit_load_arg(w, 0);
+	emit(w, BPF_JMP | BPF_JSET | BPF_K, w->options->nested ? CLONE_NEWCGROUP : NAMESPACES, 0, 1);
+	emit_return(w, RET_ERRNO(EPERM));
 	emit_return(w, SECCOMP_RET_ALLOW);
 }
 
@@ -143,7 +145,7 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 		emit_return(w, nested ? SECCOMP_RET_ALLOW : RET_ERRNO(EPERM));
 		break;
 	case REIN_FILTER_NESTED_ENOSYS:
-		emit_return(w, nested ? SECCOMP_RET_ALLOW : RET_ERRNO(ENOSYS));
+		emit_return(w, RET_ERRNO(ENOSYS)); /* its flags are out of a filter's sight */
 		break;
 	case REIN_FILTER_ENOSYS:
 		emit_return(w, RET_ERRNO(ENOSYS));

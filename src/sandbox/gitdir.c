@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a work tree's repository: .git files, commondir, core.worktree; gitrepository-layout(5). */
+/* Finding a work tree's repository: .git files, commondir, core.worktree; gitrepository-layout(5).
+ */
 #include "sandbox/gitdir.h"
 
 #include <fcntl.h>

@@ -8,17 +8,41 @@
 #include <sys/stat.h>
 
 #include "sandbox/hideindex.h"
+#include "sandbox/hidelinks.h"
 #include "sandbox/hidemask.h"
 #include "sandbox/viewhash.h"
 
 /* Not searched in a tree of the whole system: programs' own files, and public certificates. */
 static const char *const system_dirs[] = {
-	"/bin",	     "/boot",	      "/dev",		"/etc/ssl",	"/etc/pki",
-	"/etc/ca-certificates", "/lib", "/lib32",	"/lib64",	"/libx32",
-	"/nix",	     "/proc",	      "/run",		"/sbin",	"/snap",
-	"/sys",	     "/tmp",	      "/usr",		"/var/cache",	"/var/lib/apt",
-	"/var/lib/containerd", "/var/lib/containers", "/var/lib/docker", "/var/lib/dpkg",
-	"/var/lib/flatpak", "/var/lib/snapd", "/var/log", "/var/tmp",
+	"/bin",
+	"/boot",
+	"/dev",
+	"/etc/apt",
+	"/etc/ssl",
+	"/etc/pki",
+	"/etc/ca-certificates",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/nix",
+	"/proc",
+	"/run",
+	"/sbin",
+	"/snap",
+	"/sys",
+	"/tmp",
+	"/usr",
+	"/var/cache",
+	"/var/lib/apt",
+	"/var/lib/containerd",
+	"/var/lib/containers",
+	"/var/lib/docker",
+	"/var/lib/dpkg",
+	"/var/lib/flatpak",
+	"/var/lib/snapd",
+	"/var/log",
+	"/var/tmp",
 };
 
 void rein_hide_list_done(struct rein_hide_list *l)
@@ -27,6 +51,9 @@ void rein_hide_list_done(struct rein_hide_list *l)
 	for (size_t i = 0; i < l->nforeign; i++)
 		rein_free(l->foreign[i].path);
 	rein_free(l->foreign);
+	if (l->passing)
+		rein_hidemask_release(l->passing, l->lock_fd);
+	rein_free(l->passing);
 	if (l->lock_fd >= 0)
 		close(l->lock_fd);
 	*l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
@@ -43,13 +70,32 @@ static bool listed(char *const *list, const char *real, const char *rel)
 	return false;
 }
 
-/* Is the directory, or one around it, a repository, where names are git's? */
-static bool in_git(const struct rein_hideindex *x, uint32_t dir)
+/* Where a repository keeps names that are branches, relative to it. */
+static bool holds_branches(const char *rel)
 {
-	for (;; dir = x->dirs[dir].parent) {
-		if (x->dirs[dir].flags & REIN_HIDEDIR_GIT)
-			return true;
-		if (dir == 0)
+	return rein_path_within(rel, "refs") || rein_path_within(rel, "logs/refs");
+}
+
+/*
+ * Is a match in this directory the name of a branch? The marks of a repository (HEAD, objects,
+ * refs) are an agent's to make, so they excuse only what lies where branches do, and a ref only if
+ * it is as long as one: 40 or 64 digits and a newline.
+ */
+static bool is_branch(const struct rein_hideindex *x, uint32_t dir, int root_fd, const char *path)
+{
+	const char *here = x->strings + x->dirs[dir].path;
+	struct stat st;
+
+	for (uint32_t d = dir;; d = x->dirs[d].parent) {
+		const char *top = x->strings + x->dirs[d].path;
+		const char *rel = here + strlen(top) + (*top && d != dir);
+
+		if ((x->dirs[d].flags & REIN_HIDEDIR_GIT) && holds_branches(rel))
+			return rein_path_within(rel, "logs/refs") ||
+			       (fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				(S_ISDIR(st.st_mode) ||
+				 (S_ISREG(st.st_mode) && (st.st_size == 41 || st.st_size == 65))));
+		if (d == 0)
 			return false;
 	}
 }
@@ -66,14 +112,12 @@ static bool is_venv(const struct rein_hideindex *x, const struct rein_hidedir *d
 	return false;
 }
 
-static int add_matches(const struct rein_hide_opts *o, const char *real,
+static int add_matches(const struct rein_hide_opts *o, const char *real, int root_fd,
 		       const struct rein_hideindex *x, uint32_t dir, struct rein_strlist *ret)
 {
 	const struct rein_hidedir *d = &x->dirs[dir];
 	const char *above = x->strings + d->path;
 
-	if (in_git(x, dir))
-		return 0;
 	for (uint32_t i = 0; i < d->nmatch; i++) {
 		const struct rein_hidematch *m = &x->matches[d->first_match + i];
 		const char *name = x->strings + m->name;
@@ -83,11 +127,30 @@ static int add_matches(const struct rein_hide_opts *o, const char *real,
 			return -1;
 		if (listed(o->show, real, path) ||
 		    ((m->flags & REIN_HIDEMATCH_INNER) && listed(o->show, real, above)) ||
-		    ((m->flags & REIN_HIDEMATCH_DIR) && is_venv(x, d, name)))
+		    ((m->flags & REIN_HIDEMATCH_DIR) && is_venv(x, d, name)) ||
+		    is_branch(x, dir, root_fd, path))
 			continue;
 		if (rein_strlist_take(ret, take_ptr(path)) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* Other names of what was found, except those the user named. */
+static int add_links(const struct rein_hide_opts *o, const char *real, int root_fd,
+		     const struct rein_hideindex *x, struct rein_strlist *l)
+{
+	size_t kept = l->n;
+
+	if (rein_hidelinks_add(x, real, root_fd, l) < 0)
+		return -1;
+	for (size_t i = kept; i < l->n; i++) {
+		if (listed(o->show, real, l->v[i]))
+			rein_free(l->v[i]);
+		else
+			l->v[kept++] = l->v[i];
+	}
+	l->n = kept;
 	return 0;
 }
 
@@ -142,9 +205,11 @@ static int add_foreign(const struct rein_hide_opts *o, const struct rein_hideind
 			continue;
 		if (rein_grow(l->foreign, l->nforeign, l->foreign_cap) < 0)
 			return -1;
-		l->foreign[l->nforeign] = (struct rein_foreign_dir){
-			.path = rein_strdup(x->strings + d->path),
-			.uid = d->uid, .gid = d->gid, .mode = d->mode & 07777};
+		l->foreign[l->nforeign] =
+			(struct rein_foreign_dir){.path = rein_strdup(x->strings + d->path),
+						  .uid = d->uid,
+						  .gid = d->gid,
+						  .mode = d->mode & 07777};
 		if (!l->foreign[l->nforeign].path)
 			return -1;
 		l->nforeign++;
@@ -208,9 +273,10 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	if (rein_hideindex_get(&xo, &x, err) < 0)
 		return -err->code;
 	for (uint32_t i = 0; i < x.ndirs; i++)
-		if (x.dirs[i].nmatch && add_matches(o, real, &x, i, &l->paths) < 0)
+		if (x.dirs[i].nmatch && add_matches(o, real, root_fd, &x, i, &l->paths) < 0)
 			return rein_err_nomem(err);
-	if (add_named(o, real, &l->paths) < 0 || (o->rootless && add_foreign(o, &x, l) < 0))
+	if (add_links(o, real, root_fd, &x, &l->paths) < 0 || add_named(o, real, &l->paths) < 0 ||
+	    (o->rootless && add_foreign(o, &x, l) < 0))
 		return rein_err_nomem(err);
 	drop_covered(&l->paths);
 	l->ndirs = x.ndirs;
@@ -223,7 +289,7 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 {
 	auto_(rein_hide_list_done) struct rein_hide_list l = REIN_HIDE_LIST_INIT;
 	auto_close int fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char *mask = NULL;
+	auto_free char *mask = NULL;
 
 	if (fd < 0) /* a tree one may enter but not list */
 		fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -233,7 +299,12 @@ int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **r
 		return rein_err_prefix(err, "look for secrets in '%s'", real);
 	if (l.paths.n && rein_hidemask_get(opts, real, fd, &l.paths, &mask, &l.lock_fd, err) < 0)
 		return -err->code;
-	*ret_mask = mask;
+	if (mask && !rein_path_within(mask, opts->state_dir) && !opts->mask_base) {
+		l.passing = rein_strdup(mask);
+		if (!l.passing)
+			return rein_err_nomem(err);
+	}
+	*ret_mask = take_ptr(mask);
 	*ret_hidden = l;
 	l = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
 	return 0;

@@ -19,15 +19,15 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/hidescan.h"
 #include "sandbox/viewhash.h"
 
-#define MAGIC	    0x317844496e696552ull
-#define VERSION	    1u
-#define NONE	    UINT32_MAX
-#define DIRS_MAX    (1u << 26)
-#define STRINGS_MAX (1u << 31)
-#define PATH_ROOM   (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
-#define THREADS_MAX 4
+#define MAGIC		0x317844496e696552ull
+#define VERSION		1u
+#define NONE		UINT32_MAX
+#define DIRS_MAX	(1u << 26)
+#define STRINGS_MAX	(1u << 31)
+#define THREADS_MAX	4
 #define DIRS_PER_THREAD 1000 /* about 2 ms of work; starting a thread takes 0.1 */
 
 struct header {
@@ -39,25 +39,9 @@ struct header {
 	uint32_t real, reserved;
 };
 
-static const struct rein_str no_entry[] = {{".git", 4}, {"node_modules", 12},
-					   {"site-packages", 13}, {"dist-packages", 13}};
-
-static bool named(struct rein_str want, const char *s, size_t n)
-{
-	return want.n == n && memcmp(want.p, s, n) == 0;
-}
-
-static bool is_no_entry(const char *name, size_t n)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(no_entry); i++)
-		if (named(no_entry[i], name, n))
-			return true;
-	return false;
-}
-
 uint64_t rein_hideindex_rules(const struct rein_hideindex_opts *o)
 {
-	uint64_t h = rein_hash64(&o->skip_ino, sizeof(o->skip_ino), VERSION);
+	uint64_t h = rein_hash64(&o->skip_ino, sizeof(o->skip_ino), rein_hide_names_hash());
 
 	for (size_t i = 0; o->prune && o->prune[i]; i++)
 		h = rein_hash64(o->prune[i], strlen(o->prune[i]), h);
@@ -210,9 +194,13 @@ static void save(const struct rein_hideindex_opts *o, uint64_t rules, struct rei
 	size_t n = sizeof(struct header) + dirs + matches + x->nstrings + real;
 	auto_free char *data = o->file && n < UINT32_MAX ? rein_alloc(n) : NULL;
 	auto_free char *temp = data ? rein_asprintf("%s.%d", o->file, (int)getpid()) : NULL;
-	struct header h = {.magic = MAGIC, .rules = rules, .version = VERSION,
-			   .ndirs = x->ndirs, .nmatches = x->nmatches,
-			   .nstrings = x->nstrings + (uint32_t)real, .real = x->nstrings};
+	struct header h = {.magic = MAGIC,
+			   .rules = rules,
+			   .version = VERSION,
+			   .ndirs = x->ndirs,
+			   .nmatches = x->nmatches,
+			   .nstrings = x->nstrings + (uint32_t)real,
+			   .real = x->nstrings};
 	auto_close int fd = -1;
 	char *p = data;
 
@@ -238,225 +226,17 @@ static void save(const struct rein_hideindex_opts *o, uint64_t rules, struct rei
 		x->written = true;
 }
 
-/* ---- one directory ---- */
-
-#define WANT (STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | \
-	      STATX_CTIME | STATX_MNT_ID)
-
-static int look(int fd, const char *path, struct statx *sx)
-{
-	int flags = AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-
-	return statx(fd, path, *path ? flags : flags | AT_EMPTY_PATH, WANT, sx);
-}
+/* ---- checking what is known ---- */
 
 static bool unchanged(const struct rein_hidedir *d, const struct statx *sx, uint64_t mount)
 {
 	if (d->flags & REIN_HIDEDIR_MOUNT)
 		return sx->stx_mnt_id != mount;
-	return !(d->flags & REIN_HIDEDIR_RACY) && sx->stx_mnt_id == mount && sx->stx_ino == d->ino &&
-	       sx->stx_ctime.tv_nsec == d->ctime_ns && sx->stx_ctime.tv_sec == d->ctime_s &&
-	       sx->stx_mtime.tv_nsec == d->mtime_ns && sx->stx_mtime.tv_sec == d->mtime_s &&
-	       S_ISDIR(sx->stx_mode);
+	return !(d->flags & REIN_HIDEDIR_RACY) && sx->stx_mnt_id == mount &&
+	       sx->stx_ino == d->ino && sx->stx_ctime.tv_nsec == d->ctime_ns &&
+	       sx->stx_ctime.tv_sec == d->ctime_s && sx->stx_mtime.tv_nsec == d->mtime_ns &&
+	       sx->stx_mtime.tv_sec == d->mtime_s && S_ISDIR(sx->stx_mode);
 }
-
-/*
- * [H2] Timestamps come from the tick (10 ms at worst), or are whole seconds on some filesystems:
- * a later change within the same grain would not show.
- */
-static bool racy(const struct statx *sx, uint64_t now_ns)
-{
-	bool coarse = sx->stx_ctime.tv_nsec == 0 && sx->stx_mtime.tv_nsec == 0;
-	int64_t grain = coarse ? 2 * (int64_t)REIN_NS_PER_S : 20 * 1000 * 1000;
-	int64_t age_s = (int64_t)(now_ns / REIN_NS_PER_S) - sx->stx_ctime.tv_sec;
-
-	if (age_s > 4 || age_s < -1)
-		return age_s < 0; /* a time in the future proves nothing */
-	return age_s * (int64_t)REIN_NS_PER_S + (int64_t)(now_ns % REIN_NS_PER_S) -
-		       (int64_t)sx->stx_ctime.tv_nsec <= grain;
-}
-
-/* What one reading of a directory gave. Names lie in text, one after the other, terminated. */
-struct listing {
-	struct statx sx;
-	uint32_t flags;
-	struct rein_buf text;
-	struct {
-		uint32_t name;
-		uint32_t flags; /* of a match; NONE: a directory to enter */
-	} *v;
-	size_t n, cap;
-	const char **dirs; /* sorted names of the directories to enter */
-	size_t ndirs, dirs_cap;
-	struct rein_hidematch *matches; /* name: offset into text */
-	size_t nmatches, matches_cap;
-	unsigned git; /* which of HEAD, objects, refs were seen */
-};
-
-static void listing_done(struct listing *l)
-{
-	rein_buf_done(&l->text);
-	rein_free(l->v);
-	rein_free(l->dirs);
-	rein_free(l->matches);
-}
-
-static void listing_clear(struct listing *l)
-{
-	rein_buf_clear(&l->text);
-	l->n = l->ndirs = l->nmatches = 0;
-	l->flags = l->git = 0;
-}
-
-static int put(struct listing *l, const char *name, size_t n, uint32_t flags)
-{
-	if (rein_grow(l->v, l->n, l->cap) < 0)
-		return -1;
-	l->v[l->n].name = (uint32_t)l->text.n;
-	l->v[l->n].flags = flags;
-	l->n++;
-	rein_buf_add(&l->text, name, n + 1);
-	return l->text.failed ? -1 : 0;
-}
-
-static void special_names(struct listing *l, const char *name, size_t n)
-{
-	static const struct rein_str git[] = {{"HEAD", 4}, {"objects", 7}, {"refs", 4}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(git); i++)
-		if (named(git[i], name, n))
-			l->git |= 1u << i;
-	if (n == 10 && memcmp(name, "pyvenv.cfg", 10) == 0)
-		l->flags |= REIN_HIDEDIR_VENV;
-}
-
-static bool is_dir(int fd, const struct dirent64 *e)
-{
-	struct stat st;
-
-	if (e->d_type != DT_UNKNOWN)
-		return e->d_type == DT_DIR;
-	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int entry(struct listing *l, int fd, const struct dirent64 *e, bool inner, size_t path_len)
-{
-	const char *name = e->d_name;
-	size_t n = strlen(name);
-	bool directory, match;
-
-	if (name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.')))
-		return 0;
-	if (n == 4 || n == 7 || n == 10)
-		special_names(l, name, n);
-	directory = is_dir(fd, e);
-	match = rein_hide_name_matches(name, n);
-	if (directory && path_len + n > PATH_ROOM)
-		match = true; /* too deep to look into: hidden with all that is in it */
-	else if (directory && !is_no_entry(name, n) && put(l, name, n, NONE) < 0)
-		return -1;
-	if (!match && !inner)
-		return 0;
-	return put(l, name, n,
-		   (directory ? REIN_HIDEMATCH_DIR : 0) | (match ? 0 : REIN_HIDEMATCH_INNER));
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int by_match(const void *a, const void *b, void *text)
-{
-	return strcmp((char *)text + ((const struct rein_hidematch *)a)->name,
-		      (char *)text + ((const struct rein_hidematch *)b)->name);
-}
-
-/* Split what was found into directories and matches, each sorted, so that readings compare. */
-static int sort_listing(struct listing *l)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].flags == NONE) {
-			if (rein_grow(l->dirs, l->ndirs, l->dirs_cap) < 0)
-				return -1;
-			l->dirs[l->ndirs++] = l->text.p + l->v[i].name;
-		} else {
-			if (rein_grow(l->matches, l->nmatches, l->matches_cap) < 0)
-				return -1;
-			l->matches[l->nmatches++] = (struct rein_hidematch){
-				.name = l->v[i].name, .flags = l->v[i].flags};
-		}
-	}
-	if (l->ndirs > 1)
-		qsort(l->dirs, l->ndirs, sizeof(*l->dirs), by_name);
-	if (l->nmatches > 1)
-		qsort_r(l->matches, l->nmatches, sizeof(*l->matches), by_match, l->text.p);
-	if (l->git == 7)
-		l->flags |= REIN_HIDEDIR_GIT;
-	return 0;
-}
-
-static int read_names(struct listing *l, int fd, bool inner, size_t path_len)
-{
-	char block[32768] __attribute__((aligned(8)));
-	ssize_t n;
-
-	while ((n = getdents64(fd, block, sizeof(block))) > 0)
-		for (ssize_t at = 0; at < n;) {
-			const struct dirent64 *e = (const void *)(block + at);
-
-			if (entry(l, fd, e, inner, path_len) < 0)
-				return -1;
-			at += e->d_reclen;
-		}
-	if (n < 0)
-		l->flags |= REIN_HIDEDIR_CLOSED;
-	return 0;
-}
-
-static bool pruned(const struct rein_hideindex_opts *o, const struct statx *sx, const char *path)
-{
-	if (o->skip_ino && sx->stx_ino == o->skip_ino &&
-	    makedev(sx->stx_dev_major, sx->stx_dev_minor) == o->skip_dev)
-		return true;
-	for (size_t i = 0; o->prune && o->prune[i]; i++)
-		if (rein_streq(o->prune[i], path))
-			return true;
-	return false;
-}
-
-/* [H3] Times first, then names. -1 only when out of memory. */
-static int read_dir(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
-		    struct listing *l)
-{
-	uint64_t now = rein_clock_ns(CLOCK_REALTIME_COARSE);
-	auto_close int fd = -1;
-	const char *name = rein_basename(path);
-
-	listing_clear(l);
-	l->sx = (struct statx){0};
-	if (look(o->root_fd, path, &l->sx) < 0) {
-		l->flags = REIN_HIDEDIR_BLIND | REIN_HIDEDIR_CLOSED;
-		l->sx = (struct statx){0};
-		return 0;
-	}
-	if (l->sx.stx_mnt_id != mount)
-		l->flags = REIN_HIDEDIR_MOUNT;
-	else if (pruned(o, &l->sx, path))
-		l->flags = REIN_HIDEDIR_PRUNED;
-	else if ((fd = openat(o->root_fd, *path ? path : ".",
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-		l->flags = REIN_HIDEDIR_CLOSED;
-	if (racy(&l->sx, now))
-		l->flags |= REIN_HIDEDIR_RACY;
-	if (fd < 0)
-		return 0;
-	if (read_names(l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
-		return -1;
-	return sort_listing(l);
-}
-
-/* ---- checking what is known ---- */
 
 struct check {
 	const struct rein_hideindex *x;
@@ -473,14 +253,14 @@ static bool known(const struct check *c, const struct rein_hidedir *d)
 {
 	struct statx sx;
 
-	if (look(c->root_fd, c->x->strings + d->path, &sx) < 0)
+	if (rein_hidescan_look(c->root_fd, c->x->strings + d->path, &sx) < 0)
 		return errno == EACCES && (d->flags & REIN_HIDEDIR_BLIND);
 	return unchanged(d, &sx, c->mount);
 }
 
 /*
- * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a mount
- * shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
+ * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a
+ * mount shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
  */
 static void *check_range(void *arg)
 {
@@ -495,7 +275,8 @@ static void *check_range(void *arg)
 		if (*path && !(d->flags & (REIN_HIDEDIR_MOUNT | REIN_HIDEDIR_RACY)) &&
 		    fstatat(c->root_fd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
 		    st.st_ino == d->ino && st.st_dev == c->dev &&
-		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns && st.st_ctim.tv_sec == d->ctime_s &&
+		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns &&
+		    st.st_ctim.tv_sec == d->ctime_s &&
 		    (uint32_t)st.st_mtim.tv_nsec == d->mtime_ns && st.st_mtim.tv_sec == d->mtime_s)
 			continue;
 		if (known(c, d))
@@ -556,8 +337,11 @@ static uint32_t check_all(const struct rein_hideindex_opts *o, const struct rein
 		return NONE;
 	depth_first(x, space, space + x->ndirs, space + 2 * (size_t)x->ndirs);
 	for (unsigned i = 0; i < n; i++) {
-		part[i] = (struct check){.x = x, .order = space, .root_fd = o->root_fd,
-					 .mount = root->stx_mnt_id, .changed = changed,
+		part[i] = (struct check){.x = x,
+					 .order = space,
+					 .root_fd = o->root_fd,
+					 .mount = root->stx_mnt_id,
+					 .changed = changed,
 					 .dev = makedev(root->stx_dev_major, root->stx_dev_minor),
 					 .from = x->ndirs / n * i,
 					 .to = i + 1 == n ? x->ndirs : x->ndirs / n * (i + 1)};
@@ -581,7 +365,7 @@ static const char *child_name(const struct rein_hideindex *x, uint32_t i)
 
 /* Does the reading say what the index says, times apart? */
 static bool same_listing(const struct rein_hideindex *x, const struct rein_hidedir *d,
-			 const struct listing *l)
+			 const struct rein_hidescan *l)
 {
 	uint32_t mask = ~(uint32_t)REIN_HIDEDIR_RACY;
 
@@ -601,7 +385,7 @@ static bool same_listing(const struct rein_hideindex *x, const struct rein_hided
 	return true;
 }
 
-static void put_times(struct rein_hidedir *d, const struct listing *l)
+static void put_times(struct rein_hidedir *d, const struct rein_hidescan *l)
 {
 	d->ino = l->sx.stx_ino;
 	d->mtime_s = l->sx.stx_mtime.tv_sec;
@@ -623,7 +407,7 @@ static int still_holds(const struct rein_hideindex_opts *o, struct rein_hideinde
 		       uint64_t mount, const unsigned char *changed, uint32_t nchanged)
 {
 	bool keep = nchanged > 8 + x->ndirs / 128;
-	auto_(listing_done) struct listing l = {.text = REIN_BUF(STRINGS_MAX)};
+	auto_(rein_hidescan_done) struct rein_hidescan l = {.text = REIN_BUF(STRINGS_MAX)};
 	auto_free struct rein_hidedir *fresh = NULL;
 
 	if (keep) {
@@ -635,7 +419,7 @@ static int still_holds(const struct rein_hideindex_opts *o, struct rein_hideinde
 	for (uint32_t i = 0; i < x->ndirs; i++) {
 		if (!changed[i])
 			continue;
-		if (read_dir(o, mount, x->strings + x->dirs[i].path, &l) < 0)
+		if (rein_hidescan_read(o, mount, x->strings + x->dirs[i].path, &l) < 0)
 			return -1;
 		if (!same_listing(x, &x->dirs[i], &l))
 			return 0;
@@ -664,7 +448,7 @@ struct maker {
 	struct rein_hidematch *matches;
 	size_t nmatches, matches_cap;
 	struct rein_buf strings;
-	struct listing l;
+	struct rein_hidescan l;
 	uint32_t nread;
 };
 
@@ -674,7 +458,7 @@ static void maker_done(struct maker *m)
 	rein_free(m->origin);
 	rein_free(m->matches);
 	rein_buf_done(&m->strings);
-	listing_done(&m->l);
+	rein_hidescan_done(&m->l);
 }
 
 static int add_dir(struct maker *m, uint32_t parent, const char *name, uint32_t origin)
@@ -750,7 +534,7 @@ static int read_new(struct maker *m, uint32_t i)
 	struct rein_hidedir *d;
 
 	/* strings may move while names are added: read before, and by offset afterwards */
-	if (read_dir(m->o, m->mount, m->strings.p + m->dirs[i].path, &m->l) < 0)
+	if (rein_hidescan_read(m->o, m->mount, m->strings.p + m->dirs[i].path, &m->l) < 0)
 		return -1;
 	m->nread++;
 	d = &m->dirs[i];
@@ -787,7 +571,10 @@ static int make_index(const struct rein_hideindex_opts *o, const struct rein_hid
 		      const unsigned char *changed, uint64_t mount, struct rein_hideindex *ret,
 		      struct rein_err *err)
 {
-	auto_(maker_done) struct maker m = {.o = o, .old = old, .changed = changed, .mount = mount,
+	auto_(maker_done) struct maker m = {.o = o,
+					    .old = old,
+					    .changed = changed,
+					    .mount = mount,
 					    .strings = REIN_BUF(STRINGS_MAX),
 					    .l = {.text = REIN_BUF(STRINGS_MAX)}};
 	struct rein_hideindex x = {0};
@@ -817,7 +604,7 @@ int rein_hideindex_get(const struct rein_hideindex_opts *o, struct rein_hideinde
 	uint32_t nchanged;
 	int rc;
 
-	if (look(o->root_fd, "", &sx) < 0)
+	if (rein_hidescan_look(o->root_fd, "", &sx) < 0)
 		return rein_err_errno(err, "look at '%s'", o->real);
 	if (!load(o, rein_hideindex_rules(o), &old))
 		return make_index(o, NULL, NULL, sx.stx_mnt_id, ret, err);

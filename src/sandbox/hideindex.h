@@ -10,9 +10,9 @@
  * [H3] Times are taken before names, so that a change in between is seen the next time.
  * [H4] The file is replaced by rename: others see the old one or the new one, whole.
  *
- * Not entered: .git directories and bare repositories (a branch may be called x.key), directories
- * of installed packages (node_modules, site-packages: public, and deleted as a whole by their
- * tools), other mounts, Rein's state. Directories that cannot be read are skipped.
+ * Not entered: .git directories (a branch may be called x.key), directories of installed packages
+ * (node_modules, site-packages: public, and deleted as a whole by their tools), other mounts,
+ * Rein's state. Directories that cannot be read are skipped.
  */
 #ifndef REIN_SANDBOX_HIDEINDEX_H
 #define REIN_SANDBOX_HIDEINDEX_H
@@ -24,13 +24,13 @@
 #include "base/err.h"
 
 enum {
-	REIN_HIDEDIR_MOUNT = 1 << 0,   /* another mount: not entered */
-	REIN_HIDEDIR_CLOSED = 1 << 1,  /* could not be read */
-	REIN_HIDEDIR_BLIND = 1 << 2,   /* not even its times could be seen */
-	REIN_HIDEDIR_RACY = 1 << 3,    /* changed too recently to be sure: [H2] */
-	REIN_HIDEDIR_GIT = 1 << 4,     /* holds HEAD, objects and refs: names in it say nothing */
-	REIN_HIDEDIR_VENV = 1 << 5,    /* a Python environment, often called .env */
-	REIN_HIDEDIR_PRUNED = 1 << 6,  /* not entered, by rule */
+	REIN_HIDEDIR_MOUNT = 1 << 0,  /* another mount: not entered */
+	REIN_HIDEDIR_CLOSED = 1 << 1, /* could not be read */
+	REIN_HIDEDIR_BLIND = 1 << 2,  /* not even its times could be seen */
+	REIN_HIDEDIR_RACY = 1 << 3,   /* changed too recently to be sure: [H2] */
+	REIN_HIDEDIR_GIT = 1 << 4,    /* holds HEAD, objects and refs, as a bare repository does */
+	REIN_HIDEDIR_VENV = 1 << 5,   /* a Python environment, often called .env */
+	REIN_HIDEDIR_PRUNED = 1 << 6, /* not entered, by rule */
 };
 
 enum {
@@ -69,12 +69,12 @@ struct rein_hideindex {
 };
 
 struct rein_hideindex_opts {
-	const char *file; /* where it is kept; NULL keeps nothing */
-	const char *real; /* the tree, resolved */
-	int root_fd;	  /* the same, opened O_PATH or for reading */
-	uint64_t skip_dev, skip_ino;   /* a directory not to enter (Rein's state); 0: none */
-	const char *const *prune;      /* relative paths not to enter, NULL-terminated; or NULL */
-	unsigned threads;	       /* for checking; 0: choose */
+	const char *file;	     /* where it is kept; NULL keeps nothing */
+	const char *real;	     /* the tree, resolved */
+	int root_fd;		     /* the same, opened O_PATH or for reading */
+	uint64_t skip_dev, skip_ino; /* a directory not to enter (Rein's state); 0: none */
+	const char *const *prune;    /* relative paths not to enter, NULL-terminated; or NULL */
+	unsigned threads;	     /* for checking; 0: choose */
 };
 
 int rein_hideindex_get(const struct rein_hideindex_opts *opts, struct rein_hideindex *ret,
@@ -93,5 +93,9 @@ uint64_t rein_hideindex_rules(const struct rein_hideindex_opts *opts);
 
 /* Does this name look like a secret? Pure. */
 bool rein_hide_name_matches(const char *name, size_t n);
+/* Is a directory of this name not entered? */
+bool rein_hide_name_no_entry(const char *name, size_t n);
+/* Changes with the tables behind the two, so that an index made by others is not used. */
+uint64_t rein_hide_names_hash(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mask lies in BASE/masks/TREE/KEY/tree, beside a lock file. KEY is the hash of the hidden set, and
- * the set itself is stored with it and compared, so that a collision cannot show a secret. It is
- * built under another name and renamed; whoever loses the race uses the winner's.
+ * A mask lies in BASE/masks/TREE/KEY/tree, beside a lock file. KEY is the hash of the hidden set,
+ * and the set itself is stored with it and compared, so that a collision cannot show a secret. It
+ * is built under another name and renamed; whoever loses the race uses the winner's.
  */
 #include "sandbox/hidemask.h"
 
@@ -19,6 +19,8 @@
 #include "sandbox/viewhash.h"
 
 #define XATTR_LIST_MAX_ 65536
+#define TRIES		100
+#define SETS_KEPT_S	(30 * 24 * 3600)
 
 /* ---- metadata of one directory, [M3] ---- */
 
@@ -74,10 +76,11 @@ static int refresh_dir(const char *real, const char *mask, struct rein_err *err)
 	if (up_to_date(&m, &r))
 		return 0;
 	if (m.st_uid != r.st_uid || m.st_gid != r.st_gid)
-		if (lchown(mask, r.st_uid, r.st_gid) < 0 &&
-		    lchown(mask, (uid_t)-1, r.st_gid) < 0 && errno != EPERM && errno != EINVAL)
+		if (lchown(mask, r.st_uid, r.st_gid) < 0 && lchown(mask, (uid_t)-1, r.st_gid) < 0 &&
+		    errno != EPERM && errno != EINVAL)
 			return rein_err_errno(err, "mask directory '%s'", mask);
-	chmod(mask, 0700);
+	if (!(m.st_mode & 0200)) /* attributes of the user kind need write permission */
+		chmod(mask, m.st_mode | 0700);
 	copy_attrs(real, mask);
 	if (chmod(mask, r.st_mode & 07777) < 0)
 		return rein_err_errno(err, "mask directory '%s'", mask);
@@ -152,10 +155,10 @@ static bool own_dir(const char *path)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &st) < 0)
 		return false;
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       (st.st_mode & 0077) == 0;
+	errno = EPERM;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0077) == 0;
 }
 
 /*
@@ -178,8 +181,11 @@ static bool try_place(const char *parent, const char *name, const char *real, de
 
 	if (!parent || parent[0] != '/' || !lies_apart(parent, real, dev) ||
 	    (size_t)snprintf(ret, PATH_MAX, "%s%s%s", parent, *name ? "/" : "", name) >= PATH_MAX ||
-	    !own_dir(ret) || !join(masks, ret, "masks") || !own_dir(masks))
+	    !join(masks, ret, "masks"))
 		return false;
+	for (int tries = 0; (*name && !own_dir(ret)) || !own_dir(masks); tries++)
+		if (errno != ENOENT || tries >= TRIES) /* it may just have been removed as empty */
+			return false;
 	snprintf(ret, PATH_MAX, "%s", masks);
 	return true;
 }
@@ -203,11 +209,12 @@ static int choose_place(const struct rein_hide_opts *o, const char *real, int ro
 		   (o->uid == 0 && try_place("/run", "rein", real, st.st_dev, ret))) {
 		return 0;
 	}
-	return rein_err_set(err, REIN_E_UNSUPPORTED,
-			    "no place for the mask that hides secrets in '%s': it must be a directory of "
-			    "yours (mode 0700) outside of it or on another filesystem; set REIN_STATE to "
-			    "one",
-			    real);
+	return rein_err_set(
+		err, REIN_E_UNSUPPORTED,
+		"no place for the mask that hides secrets in '%s': it must be a directory of "
+		"yours (mode 0700) outside of it or on another filesystem; set REIN_STATE to "
+		"one",
+		real);
 }
 
 /* Remove a mask directory of ours: two levels that we made, then a tree of unknown depth. */
@@ -287,16 +294,42 @@ static void sweep(const char *place, const char *keep)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- the hidden set, kept ---- */
 
-/* The hidden set as bytes: what KEY is the hash of, and what is compared. */
-static int describe(const char *real, const struct rein_strlist *paths, struct rein_buf *b,
-		    struct rein_err *err)
+/* One mask: what it hides, and where it is. */
+struct mask {
+	const char *state_dir;
+	const char *real;
+	const struct rein_strlist *paths;
+	struct rein_strlist dirs; /* the directories it needs */
+	struct rein_buf text;	  /* the tree and the hidden set, as bytes, each terminated */
+	char place[PATH_MAX];	  /* BASE/masks/TREE */
+	char tree_name[20], key[20];
+	char dir[PATH_MAX]; /* place/key */
+};
+
+static void mask_done(struct mask *m)
 {
-	rein_buf_add(b, real, strlen(real) + 1);
-	for (size_t i = 0; i < paths->n; i++)
-		rein_buf_add(b, paths->v[i], strlen(paths->v[i]) + 1);
-	return b->failed ? rein_err_nomem(err) : 0;
+	rein_strlist_done(&m->dirs);
+	rein_buf_done(&m->text);
+}
+
+static void hex(char ret[20], uint64_t v)
+{
+	snprintf(ret, 20, "%016llx", (unsigned long long)v);
+}
+
+/* TREE and KEY from what is hidden. */
+static int describe(struct mask *m, struct rein_err *err)
+{
+	rein_buf_add(&m->text, m->real, strlen(m->real) + 1);
+	for (size_t i = 0; i < m->paths->n; i++)
+		rein_buf_add(&m->text, m->paths->v[i], strlen(m->paths->v[i]) + 1);
+	if (m->text.failed || parents(m->paths, &m->dirs) < 0)
+		return rein_err_nomem(err);
+	hex(m->tree_name, rein_hash64(m->real, strlen(m->real), 3));
+	hex(m->key, rein_hash64(m->text.p, m->text.n, 4));
+	return 0;
 }
 
 /* Is the description stored with a mask exactly ours? */
@@ -314,79 +347,270 @@ static bool described(int lock, const struct rein_buf *want)
 	return n == 0 && at == want->n;
 }
 
-static int write_lock(const char *dir, const struct rein_buf *text, struct rein_err *err)
+static int write_text(const char *path, const struct rein_buf *text, struct rein_err *err)
 {
-	char path[PATH_MAX];
-	auto_close int fd = -1;
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (!join(path, dir, "lock"))
-		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text->p, text->n) != (ssize_t)text->n)
-		return rein_err_errno(err, "mask '%s'", path);
+		return rein_err_errno(err, "write '%s'", path);
 	return 0;
 }
 
-static int build(const char *real, const char *place, const char *dir,
-		 const struct rein_strlist *dirs, const struct rein_strlist *paths,
-		 const struct rein_buf *text, struct rein_err *err)
+/*
+ * [M4] A run that was killed is read later, and needs its mask to know what the command could not
+ * see; by then it may be swept, or lost with the memory it was in. So each hidden set is kept in
+ * STATE/hidden/TREE-KEY, from which the mask can be made again.
+ */
+static int keep_set(const struct mask *m, struct rein_err *err)
 {
-	char temp[PATH_MAX], tree[PATH_MAX];
+	char dir[PATH_MAX], path[PATH_MAX], temp[PATH_MAX];
+	struct stat st;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/hidden/%s-%s", m->state_dir, m->tree_name,
+			     m->key) < sizeof(path) &&
+	    stat(path, &st) == 0 && (size_t)st.st_size == m->text.n &&
+	    st.st_mtim.tv_sec + SETS_KEPT_S / 2 > time(NULL))
+		return 0; /* it is there and will be for long enough */
+	if (!join(dir, m->state_dir, "hidden") || !own_dir(dir) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/%s-%s", dir, m->tree_name, m->key) >=
+		    sizeof(path) ||
+	    (size_t)snprintf(temp, sizeof(temp), "%s/.%s-%d", dir, m->key, (int)getpid()) >=
+		    sizeof(temp))
+		return rein_err_errno(err, "directory of hidden sets '%s'", dir);
+	unlink(temp);
+	if (write_text(temp, &m->text, err) < 0)
+		return -err->code;
+	if (rename(temp, path) < 0) {
+		unlink(temp);
+		return rein_err_errno(err, "write '%s'", path);
+	}
+	return 0;
+}
+
+/* Sets that no run can still need: nothing is left unread for so long. */
+static void sweep_sets(const char *state_dir)
+{
+	char path[PATH_MAX];
+	auto_closedir DIR *d = join(path, state_dir, "hidden") ? opendir(path) : NULL;
+	struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d)))
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && st.st_mtim.tv_sec + SETS_KEPT_S < time(NULL))
+			unlinkat(dirfd(d), e->d_name, 0);
+}
+
+/* ---- the whole ---- */
+
+/*
+ * Locked before it has its name, so that no sweep can take it away again. *ret_lock stays -1 if
+ * somebody else was first.
+ */
+static int build(const struct mask *m, int *ret_lock, struct rein_err *err)
+{
+	char temp[PATH_MAX], tree[PATH_MAX], file[PATH_MAX];
+	auto_close int lock = -1;
 	int rc;
 
-	if ((size_t)snprintf(temp, sizeof(temp), "%s/.new-XXXXXX", place) >= sizeof(temp) ||
-	    !mkdtemp(temp) || !join(tree, temp, "tree"))
-		return rein_err_errno(err, "make a mask in '%s'", place);
-	rc = build_tree(tree, dirs, paths, err);
+	if ((size_t)snprintf(temp, sizeof(temp), "%s/.new-XXXXXX", m->place) >= sizeof(temp) ||
+	    !mkdtemp(temp) || !join(tree, temp, "tree") || !join(file, temp, "lock"))
+		return rein_err_errno(err, "make a mask in '%s'", m->place);
+	rc = build_tree(tree, &m->dirs, m->paths, err);
 	if (rc == 0)
-		rc = refresh(real, tree, dirs, err);
+		rc = refresh(m->real, tree, &m->dirs, err);
 	if (rc == 0)
-		rc = write_lock(temp, text, err);
-	if (rc == 0 && rename(temp, dir) < 0 && errno != EEXIST && errno != ENOTEMPTY)
-		rc = rein_err_errno(err, "mask '%s'", dir);
-	remove_tree(AT_FDCWD, temp, 0); /* nothing is there if it was renamed */
+		rc = write_text(file, &m->text, err);
+	if (rc == 0 && (lock = lock_mask(temp, LOCK_SH)) < 0)
+		rc = rein_err_errno(err, "lock the mask '%s'", temp);
+	if (rc == 0 && rename(temp, m->dir) == 0) {
+		*ret_lock = take_fd(&lock);
+		return 0;
+	}
+	if (rc == 0 && errno != EEXIST && errno != ENOTEMPTY)
+		rc = rein_err_errno(err, "mask '%s'", m->dir);
+	remove_tree(AT_FDCWD, temp, 0);
 	return rc;
+}
+
+/* Have the mask at m->dir, locked. */
+static int obtain(const struct mask *m, int *ret_lock, struct rein_err *err)
+{
+	char tree[PATH_MAX];
+	auto_close int lock = -1;
+
+	if (!join(tree, m->dir, "tree"))
+		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", m->dir);
+	/* A mask that is there may go before it is locked, one that is not may come: then again. */
+	for (int tries = 0; lock < 0 && tries < TRIES; tries++) {
+		lock = lock_mask(m->dir, LOCK_SH);
+		if (lock >= 0)
+			break;
+		if (!own_dir(m->place)) /* ENOENT: what it was in went with somebody's last mask */
+			return rein_err_errno(err, "mask directory '%s'", m->place);
+		if (build(m, &lock, err) < 0)
+			return -err->code;
+		if (lock >= 0) {
+			sweep(m->place, m->key);
+			sweep_sets(m->state_dir);
+		}
+	}
+	if (lock < 0)
+		return rein_err_set(err, REIN_E_BUSY, "the mask '%s' comes and goes: try again",
+				    m->dir);
+	if (!described(lock, &m->text))
+		return rein_err_set(
+			err, REIN_E_STATE,
+			"the mask '%s' is not what it should be: remove it and try again", m->dir);
+	if (keep_set(m, err) < 0 || refresh(m->real, tree, &m->dirs, err) < 0)
+		return -err->code;
+	*ret_lock = take_fd(&lock);
+	return 0;
 }
 
 int rein_hidemask_get(const struct rein_hide_opts *opts, const char *real, int root_fd,
 		      const struct rein_strlist *paths, char **ret_mask, int *ret_lock,
 		      struct rein_err *err)
 {
-	auto_buf struct rein_buf text = REIN_BUF((size_t)1 << 31);
-	auto_strlist struct rein_strlist dirs = {0};
-	char base[PATH_MAX], place[PATH_MAX], dir[PATH_MAX], tree[PATH_MAX], name[40];
+	auto_(mask_done) struct mask m = {.state_dir = opts->state_dir,
+					  .real = real,
+					  .paths = paths,
+					  .text = REIN_BUF((size_t)1 << 31)};
+	char base[PATH_MAX];
 	auto_close int lock = -1;
+	auto_free char *tree = NULL;
 
-	if (parents(paths, &dirs) < 0)
-		return rein_err_nomem(err);
-	if (describe(real, paths, &text, err) < 0 ||
-	    choose_place(opts, real, root_fd, base, err) < 0)
+	if (describe(&m, err) < 0)
 		return -err->code;
-	snprintf(name, sizeof(name), "%016llx",
-		 (unsigned long long)rein_hash64(real, strlen(real), 3));
-	if (!join(place, base, name) || !own_dir(place))
-		return rein_err_errno(err, "mask directory '%s'", place);
-	snprintf(name, sizeof(name), "%016llx",
-		 (unsigned long long)rein_hash64(text.p, text.n, 4));
-	if (!join(dir, place, name) || !join(tree, dir, "tree"))
-		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", place);
-	for (int tries = 0; lock < 0; tries++) {
-		lock = lock_mask(dir, LOCK_SH);
-		if (lock >= 0 || tries > 8)
-			break;
-		if (build(real, place, dir, &dirs, paths, &text, err) < 0)
+	for (int tries = 0;; tries++) {
+		if (choose_place(opts, real, root_fd, base, err) < 0)
 			return -err->code;
-		sweep(place, name);
+		if (!join(m.place, base, m.tree_name) || !join(m.dir, m.place, m.key))
+			return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", base);
+		if (obtain(&m, &lock, err) == 0)
+			break;
+		/* somebody released the last mask in memory, and its directories with it */
+		if (err->sys != ENOENT || tries >= TRIES)
+			return -err->code;
 	}
-	if (lock < 0 || !described(lock, &text))
-		return rein_err_set(err, REIN_E_STATE,
-				    "the mask '%s' is not what it should be: remove it and try again",
-				    dir);
-	if (refresh(real, tree, &dirs, err) < 0)
-		return -err->code;
-	*ret_mask = rein_strdup(tree);
-	if (!*ret_mask)
+	tree = rein_asprintf("%s/tree", m.dir);
+	if (!tree)
 		return rein_err_nomem(err);
+	*ret_mask = take_ptr(tree);
 	*ret_lock = take_fd(&lock);
 	return 0;
+}
+
+void rein_hidemask_release(const char *mask, int lock)
+{
+	char path[PATH_MAX], gone[PATH_MAX];
+	size_t n = strlen(mask);
+
+	if (n < 5 || n >= sizeof(path) || flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return;		   /* another box uses it */
+	memcpy(path, mask, n - 5); /* "/tree" */
+	path[n - 5] = '\0';
+	if ((size_t)snprintf(gone, sizeof(gone), "%.*s/.gone-%d-%s",
+			     (int)(rein_basename(path) - path - 1), path, (int)getpid(),
+			     rein_basename(path)) >= sizeof(gone) ||
+	    rename(path, gone) < 0)
+		return;
+	remove_tree(AT_FDCWD, gone, 0);
+	for (int i = 0; i < 3; i++) { /* TREE, masks, BASE, if they are empty now */
+		*strrchr(path, '/') = '\0';
+		if (rmdir(path) < 0)
+			break;
+	}
+}
+
+/* ---- making one again, [M4] ---- */
+
+/* BASE/masks/TREE/KEY/tree taken apart into place, tree_name, key and dir. */
+static bool take_apart(const char *mask, struct mask *m)
+{
+	size_t n = strlen(mask);
+	const char *key, *tree;
+
+	/* "/masks/" 16 "/" 16 "/tree" */
+	if (n < 46 || n >= PATH_MAX || !rein_streq(mask + n - 5, "/tree"))
+		return false;
+	key = mask + n - 5 - 16;
+	tree = key - 17;
+	if (key[-1] != '/' || strncmp(tree - 7, "/masks/", 7) != 0)
+		return false;
+	snprintf(m->key, sizeof(m->key), "%.16s", key);
+	snprintf(m->tree_name, sizeof(m->tree_name), "%.16s", tree);
+	snprintf(m->place, sizeof(m->place), "%.*s", (int)(key - 1 - mask), mask);
+	snprintf(m->dir, sizeof(m->dir), "%.*s", (int)(n - 5), mask);
+	return true;
+}
+
+static int read_set(const struct mask *m, struct rein_buf *b, struct rein_err *err)
+{
+	char path[PATH_MAX], chunk[4096];
+	auto_close int fd = -1;
+	ssize_t n;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/hidden/%s-%s", m->state_dir, m->tree_name,
+			     m->key) >= sizeof(path))
+		return rein_err_set(err, REIN_E_LIMIT, "path too long: '%s'", m->state_dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return rein_err_errno(err, "what was hidden, '%s'", path);
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
+		rein_buf_add(b, chunk, (size_t)n);
+	if (n < 0)
+		return rein_err_errno(err, "read '%s'", path);
+	if (b->failed)
+		return rein_err_nomem(err);
+	if (b->n == 0 || b->p[b->n - 1] != '\0')
+		return rein_err_set(err, REIN_E_STATE, "'%s' is damaged", path);
+	return 0;
+}
+
+/* The directories above the mask: BASE, masks. */
+static void make_base(const char *place)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s", place);
+	*strrchr(path, '/') = '\0'; /* …/masks */
+	*strrchr(path, '/') = '\0'; /* BASE */
+	mkdir(path, 0700);
+	path[strlen(path)] = '/';
+	mkdir(path, 0700);
+}
+
+int rein_hide_revive(const char *state_dir, const char *mask, int *ret_lock, struct rein_err *err)
+{
+	auto_(mask_done) struct mask want = {.state_dir = state_dir};
+	auto_(mask_done) struct mask m = {.state_dir = state_dir,
+					  .text = REIN_BUF((size_t)1 << 31)};
+	auto_buf struct rein_buf text = REIN_BUF((size_t)1 << 31);
+	auto_strlist struct rein_strlist paths = {0};
+
+	if (!take_apart(mask, &want))
+		return rein_err_set(err, REIN_E_INVALID, "'%s' is no mask", mask);
+	*ret_lock = lock_mask(want.dir, LOCK_SH);
+	if (*ret_lock >= 0)
+		return 0;
+	if (read_set(&want, &text, err) < 0)
+		return -err->code;
+	m.real = text.p;
+	for (const char *p = text.p + strlen(text.p) + 1; p < text.p + text.n; p += strlen(p) + 1)
+		if (rein_strlist_add(&paths, p) < 0)
+			return rein_err_nomem(err);
+	m.paths = &paths;
+	if (describe(&m, err) < 0)
+		return -err->code;
+	if (!rein_streq(m.key, want.key) || !rein_streq(m.tree_name, want.tree_name))
+		return rein_err_set(err, REIN_E_STATE, "what '%s' hid is damaged", mask);
+	memcpy(m.place, want.place, sizeof(m.place));
+	memcpy(m.dir, want.dir, sizeof(m.dir));
+	for (int tries = 0; tries < TRIES; tries++) {
+		make_base(m.place);
+		if (obtain(&m, ret_lock, err) == 0 || err->sys != ENOENT)
+			break;
+	}
+	return *ret_lock < 0 ? -err->code : 0;
 }

@@ -398,6 +398,8 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		return -err->code;
 	}
 	r.dir_renames = atomic_load(&s->supervisor.moved);
+	r.link_renames = s->supervisor.link_renames;
+	s->supervisor.link_renames = (struct rein_strlist){0};
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -446,7 +448,9 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 	rein_supervisor_end(&s->supervisor);
 	rein_relay_drain(&s->relay);
 	rein_relay_leave(&s->relay); /* [L2] */
-	return rc < 0 ? rc : conclude(s, &ru, ret, err);
+	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
+	rein_strlist_done(&s->supervisor.link_renames);
+	return rc;
 }
 
 int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,

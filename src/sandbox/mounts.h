@@ -15,10 +15,10 @@
 struct rein_mount {
 	uint32_t id, parent;
 	uint32_t major, minor;
-	const char *root;   /* what part of the filesystem is mounted */
+	const char *root; /* what part of the filesystem is mounted */
 	const char *point;
 	const char *fstype;
-	bool ro;	    /* the mount or its filesystem is read-only */
+	bool ro; /* the mount or its filesystem is read-only */
 };
 
 struct rein_mounts {

@@ -116,6 +116,16 @@ static bool stopped(const struct move *m)
 	return m->stop && atomic_load_explicit(m->stop, memory_order_relaxed);
 }
 
+/* A directory made in one with a default ACL inherits it; one that is renamed there does not. */
+static void drop_inherited(int from, int to)
+{
+	static const char *const acls[] = {"system.posix_acl_access", "system.posix_acl_default"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(acls); i++)
+		if (fgetxattr(from, acls[i], NULL, 0) < 0)
+			fremovexattr(to, acls[i]);
+}
+
 static int copy_xattrs(int from, int to)
 {
 	auto_free char *names = rein_alloc(MAX_XATTR);
@@ -151,6 +161,7 @@ static int copy_metadata(int from, int to, const struct stat *st)
 	if ((now.st_uid != st->st_uid || now.st_gid != st->st_gid) &&
 	    fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
+	drop_inherited(from, to);
 	rc = copy_xattrs(from, to);
 	if (rc < 0)
 		return rc;

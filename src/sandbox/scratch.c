@@ -64,10 +64,9 @@ static int make_source(const struct rein_view_opts *opts, const char *workspace,
 	auto_free char *dir = rein_asprintf("%s/scratch", opts->state_dir);
 	auto_free char *mine = rein_asprintf("%s/scratch/%.100s-%016llx", opts->state_dir,
 					     rein_basename(workspace), (unsigned long long)ws);
-	auto_free char *source =
-		mine ? rein_asprintf("%s/%.100s-%016llx", mine, rein_basename(path),
-				     (unsigned long long)own)
-		     : NULL;
+	auto_free char *source = mine ? rein_asprintf("%s/%.100s-%016llx", mine,
+						      rein_basename(path), (unsigned long long)own)
+				      : NULL;
 	struct stat now;
 
 	if (!dir || !source)
@@ -108,8 +107,9 @@ static bool gives_way(const struct rein_view *v, const char *path)
 		if (rein_path_within(v->cow[i].path, path))
 			return true;
 	for (size_t i = 0; i < v->npaths; i++)
-		if (rein_path_within(path, v->paths[i].path) ||
-		    rein_path_within(v->paths[i].path, path))
+		if (rein_path_within(v->paths[i].path, path) ||
+		    (v->paths[i].access != REIN_PATH_RO &&
+		     rein_path_within(path, v->paths[i].path)))
 			return true;
 	for (size_t i = 0; i < v->ncow; i++)
 		if (rein_strlist_has(&v->cow[i].show, path))
@@ -121,24 +121,30 @@ int rein_scratch_defaults(const struct rein_view_opts *opts, struct rein_view *v
 			  struct rein_err *err)
 {
 	char home[PATH_MAX], path[PATH_MAX], real[PATH_MAX];
+	auto_close int home_fd = -1;
 	bool writable;
 
 	if (!opts->home || opts->home[0] != '/' || !realpath(opts->home, home))
+		return 0;
+	home_fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (home_fd < 0)
 		return 0;
 	writable = rein_view_cow_of_(v, home) != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct stat st;
 
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, table[i].path) >=
-		    sizeof(path))
-			continue;
-		if (!realpath(path, real) || stat(real, &st) < 0) {
-			if (table[i].env && !writable && rein_strlist_add(&v->env, table[i].env) < 0)
+		if (fstatat(home_fd, table[i].path, &st, 0) < 0) {
+			if (table[i].env && !writable &&
+			    rein_strlist_add(&v->env, table[i].env) < 0)
 				return rein_err_nomem(err);
 			continue;
 		}
 		if (table[i].kind == ENV_ONLY || (table[i].kind == STORE && opts->offline) ||
-		    !S_ISDIR(st.st_mode) || access(real, W_OK) < 0 || gives_way(v, real))
+		    !S_ISDIR(st.st_mode))
+			continue;
+		if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, table[i].path) >=
+			    sizeof(path) ||
+		    !realpath(path, real) || access(real, W_OK) < 0 || gives_way(v, real))
 			continue;
 		if (rein_scratch_add(opts, v, real, err) < 0)
 			return -err->code;

@@ -29,7 +29,7 @@
 /* What overlayfs and the tree need inside a directory whose rename has been permitted. */
 #define TREE_CAPS                                                                                  \
 	(SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_CHOWN) |                    \
-	 SYS_CAP(CAP_FSETID))
+	 SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 #define SWITCH_CAPS (SYS_CAP(CAP_SETUID) | SYS_CAP(CAP_SETGID))
 
 union request {
@@ -304,6 +304,68 @@ static bool assume_tree(const struct rein_supervisor *s)
 	return !s->root || sys_caps_set(TREE_CAPS, s->all, 0) == 0;
 }
 
+static bool file_at(const struct side *side, struct stat *st)
+{
+	return fstatat(side->parent, side->name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+}
+
+static char *path_of(const struct side *side)
+{
+	char link[64], dir[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", side->parent);
+	n = readlink(link, dir, sizeof(dir) - 1);
+	if (n <= 0)
+		return NULL;
+	dir[n] = 0;
+	return rein_asprintf("%s/%s", n == 1 ? "" : dir, side->name);
+}
+
+/* A pair or nothing. */
+static void note(struct rein_supervisor *s, char *from, char *to)
+{
+	if (!from || !to) {
+		rein_free(from);
+		rein_free(to);
+		return;
+	}
+	if (rein_strlist_take(&s->link_renames, from) < 0)
+		rein_free(to);
+	else if (rein_strlist_take(&s->link_renames, to) < 0)
+		rein_free(s->link_renames.v[--s->link_renames.n]);
+}
+
+/*
+ * Overlayfs forgets that a copy under a new name was one of several; somebody has to remember. An
+ * exchange is three renames by way of a name nobody has.
+ */
+static void remember(struct rein_supervisor *s, const struct renaming *r)
+{
+	if (r->flags & RENAME_EXCHANGE) {
+		note(s, path_of(&r->from), rein_strdup("//"));
+		note(s, path_of(&r->to), path_of(&r->from));
+		note(s, rein_strdup("//"), path_of(&r->to));
+	} else {
+		note(s, path_of(&r->from), path_of(&r->to));
+	}
+}
+
+/* It came to nothing. */
+static void forget(struct rein_supervisor *s, const struct renaming *r)
+{
+	for (size_t n = r->flags & RENAME_EXCHANGE ? 6 : 2; n && s->link_renames.n; n--)
+		rein_free(s->link_renames.v[--s->link_renames.n]);
+}
+
+static bool has_names(const struct renaming *r)
+{
+	struct stat from, to;
+
+	return file_at(&r->from, &from) &&
+	       (from.st_nlink > 1 || (file_at(&r->to, &to) && to.st_nlink > 1));
+}
+
 /* 1: let the kernel do it. Else 0 or a negative errno is the answer. */
 static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, struct renaming *r)
 {
@@ -320,21 +382,30 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	    !locate(s, (pid_t)n->pid, box_root, &r->to))
 		return 1;
 	if (!is_dir(r->from.parent, r->from.name) &&
-	    !(r->flags & RENAME_EXCHANGE && is_dir(r->to.parent, r->to.name)))
+	    !(r->flags & RENAME_EXCHANGE && is_dir(r->to.parent, r->to.name))) {
+		if (has_names(r))
+			remember(s, r);
 		return 1;
+	}
 	if (r->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
 	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
+	remember(s, r);
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
-	if (errno != EXDEV) /* [S2] */
-		return -errno;
+	if (errno != EXDEV) { /* [S2] */
+		rc = -errno;
+		forget(s, r);
+		return rc;
+	}
 	if (!assume_tree(s))
 		return -EXDEV;
 	rc = rein_move_dir(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags, &s->stop);
 	if (rc == 0)
 		atomic_fetch_add(&s->moved, 1);
+	else
+		forget(s, r);
 	return rc;
 }
 

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/strlist.h"
+
 struct rein_supervisor {
 	int listener; /* owned */
 	pid_t box;    /* pid 1 of the box, as seen here */
@@ -27,6 +29,7 @@ struct rein_supervisor {
 	uint32_t ndevs;
 	atomic_bool stop;
 	atomic_uint moved;
+	struct rein_strlist link_renames; /* the thread's until it is joined */
 	bool running;
 	pthread_t thread;
 };

@@ -46,7 +46,8 @@ struct plan {
 };
 
 /* Places of every box's own: nothing outside is seen there. */
-static const char *const private_dirs[] = {"/proc", "/sys", "/dev", "/tmp", "/run"};
+static const char *const private_dirs[] = {"/proc", "/sys",	"/dev",	   "/tmp",
+					   "/run",  "/var/tmp", "/var/run"};
 
 static bool is_private(const char *path)
 {
@@ -68,7 +69,8 @@ int rein_view_note_(struct rein_view *v, bool always, const char *fmt, ...)
 	rein_buf_escaped(&b, rein_str(text));
 	if (b.failed || rein_grow(v->notes, v->nnotes, v->notes_cap) < 0)
 		return -1;
-	v->notes[v->nnotes++] = (struct rein_view_note){.always = always, .text = rein_buf_take(&b)};
+	v->notes[v->nnotes++] =
+		(struct rein_view_note){.always = always, .text = rein_buf_take(&b)};
 	return 0;
 }
 
@@ -98,7 +100,8 @@ struct rein_cow *rein_view_cow_of_(const struct rein_view *v, const char *path)
 		if (rein_path_within(path, v->cow[i].path) &&
 		    (!best || strlen(v->cow[i].path) > strlen(best->path)))
 			best = &v->cow[i];
-	return best;
+	/* a tree around /tmp does not show what is in it */
+	return best && is_private(path) && !is_private(best->path) ? NULL : best;
 }
 
 static void cow_done(struct rein_cow *c)
@@ -183,10 +186,9 @@ static int find_workspace(struct plan *p, const char *cwd, struct rein_gitdir *g
 	struct stat st;
 
 	if (o->workspace) {
-		if ((size_t)snprintf(path, sizeof(path), "%s%s%s",
-				     o->workspace[0] == '/' ? "" : cwd,
-				     o->workspace[0] == '/' ? "" : "/",
-				     o->workspace) >= sizeof(path) ||
+		if ((size_t)snprintf(
+			    path, sizeof(path), "%s%s%s", o->workspace[0] == '/' ? "" : cwd,
+			    o->workspace[0] == '/' ? "" : "/", o->workspace) >= sizeof(path) ||
 		    !realpath(path, real))
 			return rein_err_errno(p->err, "--workspace '%s'", o->workspace);
 		if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -206,15 +208,16 @@ static int find_workspace(struct plan *p, const char *cwd, struct rein_gitdir *g
 	if (!p->v->workspace)
 		return nomem(p);
 	if (!o->whole_system && too_wide(p, p->v->workspace))
-		return rein_err_set(p->err, REIN_E_USAGE,
-				    "the workspace would be '%s'%s, which is too wide to guess: change "
-				    "to a project directory, or say --workspace DIR (--workspace '%s' "
-				    "if you mean it)",
-				    p->v->workspace,
-				    git->root && !rein_streq(git->root, cwd)
-					    ? " (the git repository around the current directory)"
-					    : "",
-				    p->v->workspace);
+		return rein_err_set(
+			p->err, REIN_E_USAGE,
+			"the workspace would be '%s'%s, which is too wide to guess: change "
+			"to a project directory, or say --workspace DIR (--workspace '%s' "
+			"if you mean it)",
+			p->v->workspace,
+			git->root && !rein_streq(git->root, cwd)
+				? " (the git repository around the current directory)"
+				: "",
+			p->v->workspace);
 	return 0;
 }
 
@@ -278,8 +281,9 @@ static int add_option(struct plan *p, const char *cwd, const char *given, enum k
 		return rein_err_set(p->err, REIN_E_USAGE,
 				    "%s '%s' is not a directory: name the directory that holds it",
 				    option_of[kind], given);
-	if (kind == HIDE && rein_streq(real, "/"))
-		return rein_err_set(p->err, REIN_E_USAGE, "--hide '%s': / cannot be hidden", given);
+	if ((kind == HIDE || kind == SCRATCH) && rein_streq(real, "/"))
+		return rein_err_set(p->err, REIN_E_USAGE, "%s '%s': not the root directory",
+				    option_of[kind], given);
 	if (kind == HIDE) { /* may be a link: both ends are hidden with the defaults, later */
 		if (!resolve_parent(path, real) || rein_strlist_add(&p->hidden, real) < 0)
 			return nomem(p);
@@ -330,7 +334,8 @@ static int check_items(struct plan *p)
 			if (rein_streq(a->path, b->path) && a->kind != b->kind)
 				return rein_err_set(p->err, REIN_E_USAGE,
 						    "'%s' is given to both %s and %s: keep one",
-						    a->path, option_of[b->kind], option_of[a->kind]);
+						    a->path, option_of[b->kind],
+						    option_of[a->kind]);
 			if (b->kind == SCRATCH && a->kind != SCRATCH)
 				return rein_err_set(p->err, REIN_E_USAGE,
 						    "%s '%s' lies inside --scratch '%s', where "
@@ -374,10 +379,11 @@ static int add_cow(struct plan *p, const char *path, bool whole)
 static int add_git(struct plan *p, const struct rein_gitdir *g)
 {
 	if (g->gitdir && g->unproven) {
-		if (rein_view_note_(p->v, true,
-				    "git directory %s is read-only here: it does not name %s as its "
-				    "work tree; add --rw '%s' to write to it",
-				    g->gitdir, p->v->workspace, g->gitdir) < 0)
+		if (rein_view_note_(
+			    p->v, true,
+			    "git directory %s is read-only here: it does not name %s as its "
+			    "work tree; add --rw '%s' to write to it",
+			    g->gitdir, p->v->workspace, g->gitdir) < 0)
 			return nomem(p);
 		return 0;
 	}
@@ -473,6 +479,8 @@ static int whole_as_root(struct plan *p)
 	if (add_cow(p, "/", true) < 0)
 		return -p->err->code;
 	p->v->whole_root = true;
+	if (is_private(p->home) && add_cow(p, p->home, true) < 0)
+		return -p->err->code;
 	for (size_t i = 0; i < p->mounts.n; i++) {
 		const struct rein_mount *m = &p->mounts.v[i];
 
@@ -513,8 +521,9 @@ static int whole_as_user(struct plan *p)
 			const char *why = unfit(m);
 
 			if (rein_view_note_(p->v, true, "%s is read-only here: %s", m->point,
-					    why ? why : "something is mounted inside it, which needs "
-							"root") < 0)
+					    why ? why
+						: "something is mounted inside it, which needs "
+						  "root") < 0)
 				return nomem(p);
 		} else if (add_cow(p, m->point, true) < 0) {
 			return -p->err->code;
@@ -529,16 +538,18 @@ static int nested_mount(struct plan *p, const struct rein_mount *m, const struct
 	const char *why = unfit(m);
 
 	if (p->opts->rootless)
-		return rein_err_set(p->err, REIN_E_UNSUPPORTED,
-				    "'%s' is mounted inside '%s', and without root the kernel makes no "
-				    "copy-on-write view of a tree with mounts in it: unmount it, choose "
-				    "a --workspace beside it, or run as root",
-				    m->point, c->path);
+		return rein_err_set(
+			p->err, REIN_E_UNSUPPORTED,
+			"'%s' is mounted inside '%s', and without root the kernel makes no "
+			"copy-on-write view of a tree with mounts in it: unmount it, choose "
+			"a --workspace beside it, or run as root",
+			m->point, c->path);
 	if (!why)
 		return add_cow(p, m->point, c->whole);
 	if (kept_with_parent(p->v, m->point))
 		return 0;
-	if (rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) < 0 ||
+	if (rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) <
+		    0 ||
 	    rein_view_note_(p->v, rein_mounts_kind(m->fstype) != REIN_FS_PSEUDO && !m->ro,
 			    "mount %s inside %s is read-only here: %s", m->point, c->path, why) < 0)
 		return nomem(p);
@@ -551,8 +562,7 @@ static int add_mounts(struct plan *p)
 		const struct rein_mount *m = &p->mounts.v[i];
 		const struct rein_cow *c = rein_view_cow_of_(p->v, m->point);
 
-		if (!c || rein_streq(c->path, m->point) || (c->whole && is_private(m->point)) ||
-		    !mount_visible(p, i))
+		if (!c || rein_streq(c->path, m->point) || !mount_visible(p, i))
 			continue;
 		if (nested_mount(p, m, c) < 0)
 			return -p->err->code;
@@ -574,6 +584,8 @@ static int by_rule_path(const void *a, const void *b)
 /* Does anything between outer and inner make inner a place of its own? */
 static bool stands_apart(const struct plan *p, const char *outer, const char *inner)
 {
+	if (is_private(inner) && !is_private(outer))
+		return true; /* below /tmp, which is the box's own */
 	for (size_t i = 0; i < p->mounts.n; i++) {
 		const char *point = p->mounts.v[i].point;
 
@@ -695,10 +707,11 @@ static int check_hidden(struct plan *p, const char *path)
 		inside = p->v->workspace, what = "the workspace, ";
 	if (!inside)
 		return 0;
-	return rein_err_set(p->err, REIN_E_USAGE,
-			    "'%s', %slies inside '%s', which is hidden: show all of that with --ro '%s', "
-			    "or leave '%s' out",
-			    inside, what, path, path, inside);
+	return rein_err_set(
+		p->err, REIN_E_USAGE,
+		"'%s', %slies inside '%s', which is hidden: show all of that with --ro '%s', "
+		"or leave '%s' out",
+		inside, what, path, path, inside);
 }
 
 /* One resolved path, with no regard to links. */
@@ -761,20 +774,31 @@ static int apply_items(struct plan *p)
 		const struct item *it = &p->items[i];
 		struct rein_cow *c = rein_view_cow_of_(p->v, it->path);
 
-		if (it->kind == SCRATCH && !rein_streq(it->path, "/")) {
-			if (rein_scratch_add(p->opts, p->v, it->path, p->err) < 0)
-				return -p->err->code;
-			continue;
-		}
-		if (!c)
-			continue; /* --ro of what is read-only anyway */
-		if (rein_strlist_add(&c->show, it->path) < 0)
+		if (it->kind == SCRATCH && rein_scratch_add(p->opts, p->v, it->path, p->err) < 0)
+			return -p->err->code;
+		if (it->kind != SCRATCH && c && rein_strlist_add(&c->show, it->path) < 0)
 			return nomem(p);
-		if (it->kind == RO && rein_view_add_path_(p->v, it->path, NULL, REIN_PATH_RO,
-							 it->is_dir) < 0)
+		if (it->kind == RO &&
+		    rein_view_add_path_(p->v, it->path, NULL, REIN_PATH_RO, it->is_dir) < 0)
 			return nomem(p);
 	}
 	return 0;
+}
+
+/* A home or current directory under /tmp would be lost in the box's own /tmp: shown read-only. */
+static int keep_visible(struct plan *p, const char *dir)
+{
+	const struct rein_view *v = p->v;
+
+	if (!dir[0] || !is_private(dir) || rein_view_cow_of_(v, dir))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(private_dirs); i++)
+		if (rein_streq(dir, private_dirs[i]))
+			return 0;
+	for (size_t i = 0; i < v->npaths; i++)
+		if (rein_path_within(dir, v->paths[i].path))
+			return 0;
+	return rein_view_add_path_(p->v, dir, NULL, REIN_PATH_RO, true) < 0 ? nomem(p) : 0;
 }
 
 static void drop_duplicate_items(struct plan *p)
@@ -802,8 +826,7 @@ static int plan_steps(struct plan *p, struct rein_gitdir *git)
 
 	if (p->opts->home && p->opts->home[0] == '/' && !realpath(p->opts->home, p->home))
 		p->home[0] = '\0';
-	if (resolve_cwd(p, cwd) < 0 || find_workspace(p, cwd, git) < 0 ||
-	    add_options(p, cwd) < 0)
+	if (resolve_cwd(p, cwd) < 0 || find_workspace(p, cwd, git) < 0 || add_options(p, cwd) < 0)
 		return -p->err->code;
 	drop_duplicate_items(p);
 	if (check_items(p) < 0 || rein_mounts_read(p->opts->mountinfo, &p->mounts, p->err) < 0 ||
@@ -814,8 +837,8 @@ static int plan_steps(struct plan *p, struct rein_gitdir *git)
 		return -p->err->code;
 	settle_roots(p);
 	if (make_state(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
-	    rein_viewrules_sockets("/run", &p->hidden, p->err) < 0 || hide_all(p) < 0 ||
-	    apply_items(p) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
+	    hide_all(p) < 0 || apply_items(p) < 0 || keep_visible(p, p->home) < 0 ||
+	    keep_visible(p, cwd) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
 		return -p->err->code;
 	qsort(p->v->paths, p->v->npaths, sizeof(*p->v->paths), by_rule_path);
 	return 0;
@@ -828,7 +851,8 @@ int rein_view_plan(const struct rein_view_opts *opts, struct rein_view *ret, str
 	auto_(plan_done) struct plan p = {.opts = opts, .v = &v, .err = err};
 
 	if (!opts->state_dir || opts->state_dir[0] != '/')
-		return rein_err_set(err, REIN_E_USAGE, "the state directory must be an absolute path");
+		return rein_err_set(err, REIN_E_USAGE,
+				    "the state directory must be an absolute path");
 	if (plan_steps(&p, &git) < 0)
 		return -err->code;
 	*ret = v;

@@ -39,8 +39,8 @@ struct rein_view_opts {
 	bool whole_system;
 	bool offline; /* no network: package stores stay readable instead of becoming scratch */
 	char *const *rw, *const *ro, *const *hide, *const *scratch; /* NULL: none */
-	uid_t uid;	       /* effective; 0 hides what only root can read, too */
-	bool rootless;	       /* mounts need a user namespace first (not root, or no CAP_SYS_ADMIN) */
+	uid_t uid;     /* effective; 0 hides what only root can read, too */
+	bool rootless; /* mounts need a user namespace first (not root, or no CAP_SYS_ADMIN) */
 	const char *mountinfo; /* NULL: this process's own */
 };
 

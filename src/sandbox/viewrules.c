@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of what nobody in a box should see, and its expansion. */
+/*
+ * The table of what nobody in a box should see, and its expansion. It is grouped by directory,
+ * because it is asked at every run: one open a directory, one look a name, nothing for a directory
+ * that is not there.
+ */
 #include "sandbox/viewrules.h"
 
 #include <errno.h>
@@ -7,183 +11,266 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/auto.h"
 #include "base/glob.h"
 
-/* Below a home directory. The last component may be a glob. */
-static const char *const home_hidden[] = {
-	/* keys and agents */
-	".ssh",
-	".gnupg",
-	".age",
-	".config/sops",
-	".password-store",
-	".local/share/keyrings",
-	".local/share/kwalletd",
-	".kde/share/apps/kwallet",
-	".pki",
-	".config/Bitwarden*",
-	".config/1Password",
-	".config/op",
-	".config/keepassxc",
-	/* clouds and clusters */
-	".aws",
-	".azure",
-	".config/gcloud",
-	".boto",
-	".s3cfg",
-	".config/rclone",
-	".config/doctl",
-	".config/hcloud",
-	".config/linode-cli",
-	".oci",
-	".kube",
-	".config/helm",
-	".docker/config.json",
-	".docker/run",
-	".config/containers/auth.json",
-	".terraform.d/credentials.tfrc.json",
-	".terraformrc",
-	".vault-token",
-	".config/fly",
-	".fly",
-	".config/netlify",
-	".netlify",
-	".config/heroku",
-	".config/vercel",
-	".local/share/com.vercel.cli",
-	/* code hosts and registries */
-	".netrc",
-	".git-credentials",
-	".config/git/credentials",
-	".config/gh",
-	".config/hub",
-	".config/glab-cli",
-	".cargo/credentials*",
-	".pypirc",
-	".gem/credentials",
-	".m2/settings-security.xml",
-	".config/composer/auth.json",
-	".composer/auth.json",
-	/* databases */
-	".pgpass",
-	".my.cnf",
-	".mylogin.cnf",
-	".config/mongodb",
-	/* browsers and mail */
-	".mozilla",
-	".thunderbird",
-	".config/google-chrome*",
-	".config/chromium",
-	".config/BraveSoftware",
-	".config/microsoft-edge*",
-	".config/vivaldi",
-	".config/opera*",
-	".config/Signal",
-	".config/Slack",
-	".config/discord",
-	"snap/firefox",
-	"snap/chromium",
-	"snap/brave",
-	"snap/thunderbird",
-	".var/app/org.mozilla.*",
-	".var/app/com.google.Chrome",
-	".var/app/org.chromium.Chromium",
-	".var/app/com.brave.Browser",
-	".var/app/com.microsoft.Edge",
-	/* Rein itself */
-	".config/rein",
-	".local/state/rein",
+struct group {
+	const char *dir;
+	const char *const *names; /* ends with NULL */
 };
 
-/* For everybody: doors to services outside, and Rein's own. */
-static const char *const system_hidden[] = {
-	"/etc/rein",
-	"/var/lib/rein",
-	"/var/snap/lxd/common/lxd/unix.socket",
-	"/var/lib/lxd/unix.socket",
-	"/var/lib/incus/unix.socket",
+#define LISTED_FROM 20
+#define GUARDED_MAX 65536
+#define NAMES(...)  ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Below a home directory. */
+static const struct group home_hidden[] = {
+	{".", NAMES(/* keys and agents */
+		    ".ssh", ".gnupg", ".age", ".pki", ".password-store",
+		    /* clouds and clusters */
+		    ".aws", ".azure", ".boto", ".s3cfg", ".oci", ".kube", ".terraformrc",
+		    ".vault-token", ".fly", ".netlify",
+		    /* code hosts, registries, databases */
+		    ".netrc", ".git-credentials", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf",
+		    /* what was typed, often with a password in it */
+		    ".bash_history", ".zsh_history", ".psql_history", ".mysql_history",
+		    /* browsers and mail */
+		    ".mozilla", ".thunderbird")},
+	{".config",
+	 NAMES("rein", /* Rein itself */
+	       "sops", "Bitwarden", "Bitwarden CLI", "1Password", "op", "keepassxc", "gcloud",
+	       "rclone", "doctl", "hcloud", "linode-cli", "helm", "fly", "netlify", "heroku",
+	       "vercel", "gh", "hub", "glab-cli", "mongodb", "google-chrome", "google-chrome-beta",
+	       "google-chrome-unstable", "chromium", "BraveSoftware", "microsoft-edge",
+	       "microsoft-edge-beta", "microsoft-edge-dev", "vivaldi", "opera", "opera-beta",
+	       "Signal", "Slack", "discord")},
+	{".config/git", NAMES("credentials")},
+	{".config/containers", NAMES("auth.json")},
+	{".config/composer", NAMES("auth.json")},
+	{".composer", NAMES("auth.json")},
+	{".local/state", NAMES("rein")},
+	{".local/share", NAMES("keyrings", "kwalletd", "com.vercel.cli")},
+	{".kde/share/apps", NAMES("kwallet")},
+	{".docker", NAMES("config.json", "run")},
+	{".terraform.d", NAMES("credentials.tfrc.json")},
+	{".cargo", NAMES("credentials", "credentials.toml")},
+	{".gem", NAMES("credentials")},
+	{".m2", NAMES("settings-security.xml")},
+	{"snap", NAMES("firefox", "chromium", "brave", "thunderbird")},
+	{".var/app", NAMES("org.mozilla.firefox", "org.mozilla.Thunderbird", "com.google.Chrome",
+			   "org.chromium.Chromium", "com.brave.Browser", "com.microsoft.Edge")},
+};
+
+/*
+ * Settings that programs need and that may hold a password: hidden only if a word in them says so.
+ * Below a home directory.
+ */
+static const struct {
+	const char *path;
+	const char *const *words;
+} guarded[] = {
+	{".npmrc", NAMES("_auth", "_password")},
+	{".yarnrc", NAMES("_auth", "_password")},
+	{".yarnrc.yml", NAMES("AuthToken", "AuthIdent")},
+	{".pip/pip.conf", NAMES("@")},
+	{".config/pip/pip.conf", NAMES("@")},
+	{".m2/settings.xml", NAMES("<password>", "<passphrase>")},
+	{".gradle/gradle.properties", NAMES("assword", "oken", "ecret")},
+	{".condarc", NAMES("@", "/t/")},
+};
+
+/* For everybody: Rein's own, and doors to services outside that are not in /run. */
+static const struct group system_hidden[] = {
+	{"/etc", NAMES("rein")},
+	{"/var/lib", NAMES("rein")},
+	{"/var/snap/lxd/common/lxd", NAMES("unix.socket")},
+	{"/var/lib/lxd", NAMES("unix.socket")},
+	{"/var/lib/incus", NAMES("unix.socket")},
 };
 
 /* As root, who may read them. */
-static const char *const root_hidden[] = {
-	"/etc/shadow*",		    "/etc/gshadow*",
-	"/etc/sudoers*",	    "/etc/ssh/*_key",
-	"/etc/ssl/private",	    "/etc/pki/tls/private",
-	"/etc/letsencrypt",	    "/etc/krb5.keytab",
-	"/etc/NetworkManager/system-connections",
-	"/etc/wireguard",	    "/etc/openvpn",
-	"/etc/rancher",		    "/etc/kubernetes",
-	"/etc/security/opasswd",    "/var/lib/sss",
-	"/var/lib/kubelet",	    "/var/spool/cron",
-	"/var/lib/docker",	    "/var/lib/containerd",
+static const struct group root_hidden[] = {
+	{"/etc",
+	 NAMES("letsencrypt", "krb5.keytab", "wireguard", "openvpn", "rancher", "kubernetes")},
+	{"/etc/NetworkManager", NAMES("system-connections")},
+	{"/var/lib", NAMES("sss", "kubelet", "docker", "containerd")},
 };
 
-/* Directories of /run of which only the sockets go, because programs read their files. */
-static const char *const run_kept[] = {"systemd", "systemd/resolve", "NetworkManager", "resolvconf",
-				       "udev", "lock", "log", "credentials"};
+/*
+ * As root, but not with --whole-system: installing a package adds users and makes host keys, which
+ * could neither be done on hidden files nor be committed over them. The only glob: names of host
+ * keys are the administrator's.
+ */
+static const struct group account_hidden[] = {
+	{"/etc", NAMES("shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d")},
+	{"/etc/security", NAMES("opasswd")},
+	{"/etc/ssh", NAMES("*_key")},
+	{"/etc/ssl", NAMES("private")},
+	{"/etc/pki/tls", NAMES("private")},
+	{"/var/spool", NAMES("cron")},
+};
 
-static int add_existing(struct rein_strlist *ret, const char *dir, const char *name)
+/* A directory that holds hidden things: open, and named without links once that is needed. */
+struct place {
+	int fd;
+	const char *base, *dir; /* "/home/me", ".config"; or "", "/etc" */
+	char real[PATH_MAX];
+};
+
+static int add(struct place *p, const char *name, struct rein_strlist *ret)
 {
-	char path[PATH_MAX];
-	struct stat st;
+	char *path;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", rein_streq(dir, "/") ? "" : dir, name) >=
-	    sizeof(path))
-		return 0; /* no such path can be opened either */
-	if (lstat(path, &st) < 0)
+	if (!p->real[0]) {
+		char given[PATH_MAX];
+		bool itself = !*p->dir || rein_streq(p->dir, ".");
+
+		if ((size_t)snprintf(given, sizeof(given), "%s%s%s", p->base,
+				     *p->base && !itself ? "/" : "",
+				     itself ? "" : p->dir) >= sizeof(given) ||
+		    !realpath(given, p->real))
+			p->real[0] = '\0';
+	}
+	if (!p->real[0])
+		return 0; /* gone meanwhile, or no path that could be opened */
+	path = rein_asprintf("%s/%s", rein_streq(p->real, "/") ? "" : p->real, name);
+	if (path && rein_strlist_has(ret, path)) {
+		rein_free(path);
 		return 0;
-	if (rein_strlist_has(ret, path))
-		return 0;
-	return rein_strlist_add(ret, path);
+	}
+	return rein_strlist_take(ret, path);
 }
 
-/* dir/pattern where only the last component of pattern is a glob. dir is resolved first. */
-static int expand(const char *base, const char *pattern, struct rein_strlist *ret)
+static int add_glob(struct place *p, const char *pattern, struct rein_strlist *ret)
 {
-	char dir[PATH_MAX], real[PATH_MAX];
-	const char *name = rein_basename(pattern);
-	auto_closedir DIR *d = NULL;
+	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
-	if ((size_t)snprintf(dir, sizeof(dir), "%s/%.*s", base, (int)(name - pattern), pattern) >=
-		    sizeof(dir) ||
-	    !realpath(dir, real))
-		return 0;
-	if (rein_glob_is_literal(name))
-		return add_existing(ret, real, name);
-	d = opendir(real);
-	if (!d)
-		return 0;
-	while ((e = readdir(d)))
-		if (rein_glob_name(name, e->d_name) && !rein_streq(e->d_name, ".") &&
-		    !rein_streq(e->d_name, "..") && add_existing(ret, real, e->d_name) < 0)
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && rein_glob_name(pattern, e->d_name) &&
+		    add(p, e->d_name, ret) < 0)
 			return -1;
 	return 0;
 }
 
-static int expand_all(const char *base, const char *const *v, size_t n, struct rein_strlist *ret)
+static bool listed(const char *const *names, const char *name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (expand(base, v[i], ret) < 0)
+	for (; *names; names++)
+		if ((*names)[0] == name[0] && (*names)[1] == name[1] && rein_streq(*names, name))
+			return true;
+	return false;
+}
+
+/* For a long list it is cheaper to read the directory than to ask for every name. */
+static int add_listed(struct place *p, const char *const *names, struct rein_strlist *ret)
+{
+	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 1; /* may be entered but not read: ask by name */
+	}
+	while ((e = readdir(d)))
+		if (listed(names, e->d_name) && add(p, e->d_name, ret) < 0)
 			return -1;
 	return 0;
+}
+
+/* base_fd and base: where relative groups start. */
+static int expand(int base_fd, const char *base, const struct group *v, size_t n,
+		  struct rein_strlist *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		auto_close int fd = openat(base_fd, v[i].dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct place p = {.fd = fd, .base = base, .dir = v[i].dir, .real = ""};
+		size_t count = 0;
+		int done = 1;
+
+		while (fd >= 0 && v[i].names[count])
+			count++;
+		if (count >= LISTED_FROM)
+			done = add_listed(&p, v[i].names, ret);
+		if (done < 0)
+			return -1;
+		if (done == 0)
+			continue;
+		for (const char *const *name = v[i].names; fd >= 0 && *name; name++) {
+			struct stat st;
+			int rc = 0;
+
+			if (strchr(*name, '*'))
+				rc = add_glob(&p, *name, ret);
+			else if (fstatat(fd, *name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				rc = add(&p, *name, ret);
+			if (rc < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* A word in the file, or a file too large or not to be read: then it is not for the box either. */
+static bool says(int home_fd, const char *path, const char *const *words)
+{
+	auto_close int fd = openat(home_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char text[GUARDED_MAX + 1];
+	size_t n = 0;
+	ssize_t r;
+
+	if (fd < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	while (n < GUARDED_MAX && (r = read(fd, text + n, GUARDED_MAX - n)) != 0) {
+		if (r < 0)
+			return true;
+		n += (size_t)r;
+	}
+	if (n == GUARDED_MAX)
+		return true;
+	for (; *words; words++)
+		if (memmem(text, n, *words, strlen(*words)))
+			return true;
+	return false;
+}
+
+static int expand_home(const char *home, struct rein_strlist *ret)
+{
+	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(guarded); i++) {
+		const char *name = rein_basename(guarded[i].path);
+		char dir[64];
+		struct place p = {.fd = fd, .base = home, .dir = dir, .real = ""};
+
+		if (!says(fd, guarded[i].path, guarded[i].words))
+			continue;
+		snprintf(dir, sizeof(dir), "%.*s", (int)(name - guarded[i].path), guarded[i].path);
+		if (add(&p, name, ret) < 0)
+			return -1;
+	}
+	return expand(fd, home, home_hidden, ARRAY_SIZE(home_hidden), ret);
 }
 
 /* Every home a root user could read: /root and what lies in /home. */
-static int other_homes(struct rein_strlist *ret)
+static int other_homes(const char *own, struct rein_strlist *ret)
 {
 	auto_closedir DIR *d = opendir("/home");
 	struct dirent *e;
 
-	if (expand_all("/root", home_hidden, ARRAY_SIZE(home_hidden), ret) < 0)
+	if (!rein_streq(own, "/root") && expand_home("/root", ret) < 0)
 		return -1;
 	while (d && (e = readdir(d))) {
 		char home[PATH_MAX];
 
-		if (e->d_name[0] == '.')
-			continue;
 		snprintf(home, sizeof(home), "/home/%s", e->d_name);
-		if (expand_all(home, home_hidden, ARRAY_SIZE(home_hidden), ret) < 0)
+		if (e->d_name[0] != '.' && !rein_streq(own, home) && expand_home(home, ret) < 0)
 			return -1;
 	}
 	return 0;
@@ -192,68 +279,22 @@ static int other_homes(struct rein_strlist *ret)
 int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist *ret,
 			  struct rein_err *err)
 {
-	bool has_home = opts->home && opts->home[0] == '/';
+	const char *home = opts->home && opts->home[0] == '/' ? opts->home : NULL;
+	const char *config = opts->config_dir;
+	struct stat st;
 	int rc = 0;
 
-	if (has_home)
-		rc = expand_all(opts->home, home_hidden, ARRAY_SIZE(home_hidden), ret);
-	if (rc == 0 && opts->config_dir)
-		rc = expand("", opts->config_dir, ret);
+	if (home)
+		rc = expand_home(home, ret);
+	if (rc == 0 && config && lstat(config, &st) == 0)
+		rc = rein_strlist_add(ret, config);
 	if (rc == 0)
-		rc = expand_all("", system_hidden, ARRAY_SIZE(system_hidden), ret);
+		rc = expand(AT_FDCWD, "", system_hidden, ARRAY_SIZE(system_hidden), ret);
 	if (rc == 0 && opts->uid == 0)
-		rc = other_homes(ret);
+		rc = other_homes(home ? home : "", ret);
 	if (rc == 0 && opts->uid == 0)
-		rc = expand_all("", root_hidden, ARRAY_SIZE(root_hidden), ret);
+		rc = expand(AT_FDCWD, "", root_hidden, ARRAY_SIZE(root_hidden), ret);
+	if (rc == 0 && opts->uid == 0 && !opts->whole_system)
+		rc = expand(AT_FDCWD, "", account_hidden, ARRAY_SIZE(account_hidden), ret);
 	return rc < 0 ? rein_err_nomem(err) : 0;
-}
-
-struct sockets {
-	struct rein_strlist *ret;
-	const char *run;
-	size_t run_len;
-};
-
-static bool kept(const struct sockets *s, const char *path)
-{
-	const char *rel = path + s->run_len;
-
-	if (*rel == '\0')
-		return true; /* /run itself is never hidden as a whole */
-	for (size_t i = 0; i < ARRAY_SIZE(run_kept); i++)
-		if (rein_streq(rel + 1, run_kept[i]))
-			return true;
-	return false;
-}
-
-/* 1: dir held a socket and was hidden as a whole; 0: not; -1: out of memory */
-static int scan_run(const struct sockets *s, const char *dir, int depth)
-{
-	auto_closedir DIR *d = opendir(dir);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		char path[PATH_MAX];
-		int rc = 0;
-
-		if (rein_streq(e->d_name, ".") || rein_streq(e->d_name, "..") ||
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path))
-			continue;
-		if (e->d_type == DT_SOCK && !kept(s, dir))
-			return rein_strlist_add(s->ret, dir) < 0 ? -1 : 1;
-		if (e->d_type == DT_SOCK || rein_streq(path + s->run_len, "/user"))
-			rc = rein_strlist_add(s->ret, path);
-		else if (e->d_type == DT_DIR && depth > 0)
-			rc = scan_run(s, path, depth - 1);
-		if (rc < 0)
-			return -1;
-	}
-	return 0;
-}
-
-int rein_viewrules_sockets(const char *run, struct rein_strlist *ret, struct rein_err *err)
-{
-	struct sockets s = {.ret = ret, .run = run, .run_len = strlen(run)};
-
-	return scan_run(&s, run, 3) < 0 ? rein_err_nomem(err) : 0;
 }

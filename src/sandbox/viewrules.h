@@ -11,7 +11,5 @@
  */
 int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist *ret,
 			  struct rein_err *err);
-/* Sockets of services outside, under run (normally "/run"): whole directories where possible. */
-int rein_viewrules_sockets(const char *run, struct rein_strlist *ret, struct rein_err *err);
 
 #endif

@@ -13,10 +13,22 @@
 #include <sys/xattr.h>
 
 #include "base/auto.h"
+#include "sys/priv.h"
 
 #define XATTRS_MAX (1u << 20) /* names or one value; the kernel allows 64 KiB of each */
 
-static const char *const overlay_prefixes[] = {"trusted.overlay.", "user.overlay."};
+/*
+ * As root the overlay keeps its notes in trusted.*, without privilege in user.*. Only that one is its
+ * own: the other is a program's data, and must not be able to forge a note.
+ */
+static const char *overlay_prefix(void)
+{
+	static const char *prefix;
+
+	if (!prefix)
+		prefix = rein_is_root() ? "trusted.overlay." : "user.overlay.";
+	return prefix;
+}
 
 struct fdpath {
 	char p[PATH_MAX + 64];
@@ -53,19 +65,17 @@ static bool is_label(const char *name)
 /* NULL: overlay's own. Otherwise the name the program used; *escaped tells whether it differs. */
 static const char *program_name(const char *name, char *tmp, size_t size, bool *escaped)
 {
-	*escaped = false;
-	for (size_t i = 0; i < ARRAY_SIZE(overlay_prefixes); i++) {
-		size_t n = strlen(overlay_prefixes[i]);
+	const char *prefix = overlay_prefix();
+	size_t n = strlen(prefix);
 
-		if (strncmp(name, overlay_prefixes[i], n))
-			continue;
-		if (strncmp(name + n, "overlay.", 8))
-			return NULL;
-		*escaped = true;
-		snprintf(tmp, size, "%s%s", overlay_prefixes[i], name + n + 8);
-		return tmp;
-	}
-	return name;
+	*escaped = false;
+	if (strncmp(name, prefix, n))
+		return name;
+	if (strncmp(name + n, "overlay.", 8))
+		return NULL;
+	*escaped = true;
+	snprintf(tmp, size, "%s%s", prefix, name + n + 8);
+	return tmp;
 }
 
 static char *list_names(const char *path, ssize_t *ret_n)
@@ -375,15 +385,8 @@ int rein_attrs_strip_overlay(int dirfd, const char *name, uint32_t mode, struct 
 bool rein_attrs_opaque(int dirfd, const char *name)
 {
 	struct fdpath path;
-	char v = 0;
+	char key[64], v = 0;
 
-	fdpath(&path, dirfd, name);
-	for (size_t i = 0; i < ARRAY_SIZE(overlay_prefixes); i++) {
-		char key[64];
-
-		snprintf(key, sizeof(key), "%sopaque", overlay_prefixes[i]);
-		if (lgetxattr(path.p, key, &v, 1) == 1 && v == 'y')
-			return true;
-	}
-	return false;
+	snprintf(key, sizeof(key), "%sopaque", overlay_prefix());
+	return lgetxattr(fdpath(&path, dirfd, name), key, &v, 1) == 1 && v == 'y';
 }

@@ -84,7 +84,7 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-int rein_file_replace(int dirfd, const char *name, struct rein_str data, bool sync,
+int rein_file_replace(int dirfd, const char *name, struct rein_str data, enum rein_sync sync,
 		      struct rein_err *err)
 {
 	char tmp[NAME_MAX + 1];
@@ -95,7 +95,7 @@ int rein_file_replace(int dirfd, const char *name, struct rein_str data, bool sy
 	if (fd < 0)
 		return rein_err_errno(err, "create '%s'", tmp);
 	if (write_all(fd, data.p, data.n) < 0 || (sync && fsync(fd) < 0) ||
-	    renameat(dirfd, tmp, dirfd, name) < 0 || (sync && fsync(dirfd) < 0)) {
+	    renameat(dirfd, tmp, dirfd, name) < 0 || (sync == REIN_SYNC_DURABLE && fsync(dirfd) < 0)) {
 		rein_err_errno(err, "write '%s'", name);
 		unlinkat(dirfd, tmp, 0);
 		return -err->code;

@@ -10,8 +10,13 @@
 int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err *err);
 /* Whole file into b (bounded by b->max). */
 int rein_file_read(int dirfd, const char *name, struct rein_buf *b, struct rein_err *err);
-/* Write beside, then rename over. Durable only when sync is set (file and directory). */
-int rein_file_replace(int dirfd, const char *name, struct rein_str data, bool sync,
+enum rein_sync {
+	REIN_SYNC_NONE,	   /* a power cut may leave an empty file */
+	REIN_SYNC_ORDERED, /* after a power cut it is the old or the new one */
+	REIN_SYNC_DURABLE, /* it is the new one */
+};
+/* Write beside, then rename over. */
+int rein_file_replace(int dirfd, const char *name, struct rein_str data, enum rein_sync sync,
 		      struct rein_err *err);
 /*
  * Make dst's bytes equal src's, holes kept, both at any size before. Shares blocks where the

@@ -90,8 +90,9 @@ int rein_text_load(const char *path, struct rein_text **ret, struct rein_err *er
 		return -err->code;
 	t->module = dlsym(t->handle, REIN_TEXT_SYMBOL);
 	if (!t->module || t->module->abi != REIN_TEXT_ABI)
-		return rein_err_set(err, REIN_E_UNSUPPORTED,
-				    "rein-text.so is of another version than rein: install both anew");
+		return rein_err_set(
+			err, REIN_E_UNSUPPORTED,
+			"rein-text.so is of another version than rein: install both anew");
 	*ret = take_ptr(t);
 	return 0;
 }

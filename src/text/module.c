@@ -153,7 +153,10 @@ static int diff(const struct rein_text_side *before, const struct rein_text_side
 		uint64_t *ret_removed, struct rein_err *err)
 {
 	git_diff_options o = GIT_DIFF_OPTIONS_INIT;
-	struct diff d = {.emit = emit, .ctx = ctx, .before = before, .after = after,
+	struct diff d = {.emit = emit,
+			 .ctx = ctx,
+			 .before = before,
+			 .after = after,
 			 .line = REIN_BUF((size_t)1 << 31)};
 	int rc;
 
@@ -162,8 +165,8 @@ static int diff(const struct rein_text_side *before, const struct rein_text_side
 	o.context_lines = context;
 	o.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
 	rc = git_diff_buffers(before->text.p ? before->text.p : "", before->text.n, "a",
-			      after->text.p ? after->text.p : "", after->text.n, "b", &o, NULL, NULL,
-			      on_hunk, on_line, &d);
+			      after->text.p ? after->text.p : "", after->text.n, "b", &o, NULL,
+			      NULL, on_hunk, on_line, &d);
 	rein_buf_done(&d.line);
 	if (d.failed)
 		rc = rein_err_nomem(err);
@@ -188,8 +191,9 @@ static git_merge_file_input input(struct rein_str s)
 	return in;
 }
 
-static int merge(const struct rein_text_merge_in *in, int (*put)(void *ctx, const char *p, size_t n),
-		 void *ctx, bool *ret_conflict, struct rein_err *err)
+static int merge(const struct rein_text_merge_in *in,
+		 int (*put)(void *ctx, const char *p, size_t n), void *ctx, bool *ret_conflict,
+		 struct rein_err *err)
 {
 	git_merge_file_options o = GIT_MERGE_FILE_OPTIONS_INIT;
 	git_merge_file_input base = input(in->base), ours = input(in->ours),

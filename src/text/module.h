@@ -36,9 +36,9 @@ struct rein_text_side {
 
 struct rein_text_merge_in {
 	struct rein_str base, ours, theirs;
-	bool no_base; /* both sides created the file */
+	bool no_base;					  /* both sides created the file */
 	const char *base_label, *our_label, *their_label; /* for the markers; NULL: none */
-	bool diff3;	/* show the base in conflicts too */
+	bool diff3;					  /* show the base in conflicts too */
 };
 
 struct rein_text_module {

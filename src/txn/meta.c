@@ -112,7 +112,8 @@ int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
 	put_num(&b, "sum.old", t->sum.bytes_old);
 	if (b.failed)
 		return rein_err_set(err, REIN_E_LIMIT, "the transaction's description is too large");
-	return rein_file_replace(t->dirfd, "meta", (struct rein_str){b.p, b.n}, sync, err);
+	return rein_file_replace(t->dirfd, "meta", (struct rein_str){b.p, b.n},
+				 sync ? REIN_SYNC_ORDERED : REIN_SYNC_NONE, err);
 }
 
 static int add_arg(struct rein_tx *t, char *value)
@@ -367,13 +368,14 @@ int rein_tx_changes(const struct rein_tx *t, struct rein_changes *ret, struct re
 	return 0;
 }
 
-int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c,
-			  struct rein_err *err)
+int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c, bool sync,
+			 struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 
 	rein_changes_format(c, &b);
 	if (b.failed)
 		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one transaction");
-	return rein_file_replace(t->dirfd, "changes", (struct rein_str){b.p, b.n}, false, err);
+	return rein_file_replace(t->dirfd, "changes", (struct rein_str){b.p, b.n},
+				 sync ? REIN_SYNC_ORDERED : REIN_SYNC_NONE, err);
 }

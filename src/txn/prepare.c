@@ -306,7 +306,10 @@ static int attrs_from_upper(struct prep *p, const struct rein_op *o, struct rein
 
 	if (upper < 0)
 		return rein_err_errno(err, "open '%s'", p->t->roots[o->root].upper);
-	return rein_attrs_read(upper, o->path, ret, err);
+	if (rein_attrs_read(upper, o->path, ret, err) == 0)
+		return 0;
+	/* what was split off another transaction has no layer for a directory it only deletes in */
+	return err->sys == ENOENT ? rein_attrs_read(p->d->real[o->root], o->path, ret, err) : -err->code;
 }
 
 static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_err *err)
@@ -322,6 +325,8 @@ static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_er
 		return -err->code;
 	if (!(o->bits & REIN_ATTR_MODE))
 		o->new.mode = o->old.mode;
+	/* not upper's own time: an attempt before this one may have moved things in it */
+	o->new.mtime_ns = o->bits & REIN_ATTR_MTIME ? x->after.mtime_ns : o->old.mtime_ns;
 	return 0;
 }
 
@@ -429,8 +434,9 @@ static int prep_parents(struct prep *p, struct rein_err *err)
 			if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
 			    attrs_from_upper(p, o, &o->new, err) < 0)
 				return -err->code;
-			/* no change of its own: mode, owner and attributes stay the real ones */
+			/* no change of its own: everything stays as it was, its time too */
 			o->new.mode = o->old.mode;
+			o->new.mtime_ns = o->old.mtime_ns;
 			o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
 		}
 		/* its own change may not speak of what the moves and the lift disturb */

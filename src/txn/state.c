@@ -41,7 +41,8 @@ static int open_sub(int fd, const char *name)
 {
 	int sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (sub < 0 && errno == ENOENT && mkdirat(fd, name, 0700) == 0)
+	/* several of us may start at once on a state that is not there yet */
+	if (sub < 0 && errno == ENOENT && (mkdirat(fd, name, 0700) == 0 || errno == EEXIST))
 		sub = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return sub;
 }

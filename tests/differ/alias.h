@@ -3,8 +3,12 @@
  * Files with several names in a box without privilege. There the kernel's overlay cannot keep the
  * names together: the first change through one name splits it from the others. Rein joins them
  * again at commit as long as one name only was changed, and refuses (conflict, nothing committed)
- * when two were: this is the one refusal the tester accepts. A program that reads one name after
- * changing another sees old bytes in the box, so such reads are taken out of the sequence.
+ * when two were: this is the one refusal the tester accepts.
+ *
+ * What a program does through one name after a change through another sees the old file, and a
+ * change is lost with the name it was made through, if that is deleted while another stays. Both
+ * are limits of the kernel that Rein's documentation names; such operations are taken out of the
+ * sequence, except that a share of the sequences keeps changes through two names.
  */
 #ifndef REIN_DIFFER_ALIAS_H
 #define REIN_DIFFER_ALIAS_H
@@ -13,12 +17,13 @@
 #include "../lab/tree.h"
 
 struct alias_finding {
-	bool may_refuse;
-	bool *stale_read; /* one per operation: reads what the box had split; caller frees */
-	bool any_stale;
+	bool may_refuse; /* two names were changed */
+	bool *out;	 /* one per operation: to be taken out; caller frees */
+	bool any_out;
 };
 
-void alias_examine(const struct tree *before, const struct op_log *log, size_t nops,
-		   struct alias_finding *ret);
+/* after: the tree the native run left. keep_changes: second changes are not taken out. */
+void alias_examine(const struct tree *before, const struct tree *after, const struct op_log *log,
+		   size_t nops, bool keep_changes, struct alias_finding *ret);
 
 #endif

@@ -319,11 +319,12 @@ static void acl(struct gen *g, const char *path, bool is_default, bool foreign)
 	const struct {
 		uint32_t tag, perm, id;
 	} e[] = {
-		{0x01, g->o->readable ? 7 : 6 | (uint32_t)is_default, ~0u}, /* owner */
-		{0x02, perm, who},					    /* a named user */
-		{0x04, 5, ~0u},						    /* group */
-		{0x10, (uint32_t)below(g, 8), ~0u},			    /* mask */
-		{0x20, (uint32_t)below(g, 8), ~0u},			    /* others */
+		{0x01, g->o->readable || !strcmp(path, ".") ? 7 : 6 | (uint32_t)is_default,
+		 ~0u},				    /* owner */
+		{0x02, perm, who},		    /* a named user */
+		{0x04, 5, ~0u},			    /* group */
+		{0x10, (uint32_t)below(g, 8), ~0u}, /* mask */
+		{0x20, (uint32_t)below(g, 8), ~0u}, /* others */
 	};
 
 	le(&p, 2, 4);
@@ -347,6 +348,16 @@ static void file_caps(struct gen *g, const char *path)
 	le(&p, 0, 4);
 	le(&p, 0, 4);
 	ops_add_value(g->out, "setx", path, "security.capability", value, sizeof(value));
+}
+
+static bool named(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, n) && (p[n] == ',' || p[n] == '\0'))
+			return true;
+	return false;
 }
 
 /* ---- the tree ---- */
@@ -412,7 +423,7 @@ static void tree_meta(struct gen *g, const struct node *node)
 	if (node->kind & (FILE_ | DIR_) && chance(g, 25))
 		attr(g, node->path);
 	if (chance(g, 8))
-		acl(g, node->path, false, chance(g, 50));
+		acl(g, node->path, false, chance(g, 50) && !named(g->o->without, "foreign-acl"));
 	if (node->kind == DIR_ && chance(g, 10))
 		acl(g, node->path, true, false);
 	if (g->o->root && chance(g, 20))
@@ -784,16 +795,6 @@ static void make_ops(struct gen *g, unsigned count)
 				(int64_t)below(g, 1000000000));
 	if (!g->under && chance(g, 20))
 		ops_add(g->out, "utime", ".", seconds(g), (int64_t)below(g, 1000000000));
-}
-
-static bool named(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (!strncmp(p, name, n) && (p[n] == ',' || p[n] == '\0'))
-			return true;
-	return false;
 }
 
 static void leave_out(const struct gen_options *o, struct ops *run)

@@ -76,7 +76,8 @@ static void usage(void)
 	       "  --pairs                  two transactions on one workspace\n"
 	       "  --no-hardlink-aliasing   touch hard-linked files by one name only\n"
 	       "  --readable               no files and directories closed to their owner\n"
-	       "  --without OP[,OP]        leave out these operations\n"
+	       "  --without OP[,OP]        leave out these operations (foreign-acl: ACLs naming "
+	       "others)\n"
 	       "  --no-inodes              untouched files may become other inodes\n"
 	       "  --no-shrink              report failures as they are\n"
 	       "  --max-failures N         stop after so many (3)\n"
@@ -521,9 +522,9 @@ int main(int argc, char **argv)
 		       o.d.extra_links);
 	printf("differ: %.1f s in rein, %.1f s own (%.0f sequences/s); undo restored every inode "
 	       "in "
-	       "%u of %u; %u reads left out\n",
+	       "%u of %u; %u operations left out\n",
 	       o.d.rein_seconds, own, (double)t.cases / (own > 0 ? own : 1), o.d.exact_undos,
-	       o.d.undos, o.d.stale_reads);
+	       o.d.undos, o.d.left_out);
 	if (o.must_find) /* a test of the tester */
 		return t.failed ? 0 : 1;
 	return t.failed ? 1 : 0;

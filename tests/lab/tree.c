@@ -50,7 +50,9 @@ static void read_data(int fd, struct tree_entry *e)
 		e->data_bytes += (uint64_t)(end - at);
 		at -= at % BLOCK;
 		while (at < end) {
-			ssize_t n = pread(fd, buf, sizeof(buf), at);
+			/* whole blocks of this stretch only: the next one counts its own */
+			size_t want = (size_t)((end - at + BLOCK - 1) / BLOCK * BLOCK);
+			ssize_t n = pread(fd, buf, want < sizeof(buf) ? want : sizeof(buf), at);
 
 			if (n <= 0)
 				lab_die_errno("read '%s'", e->path);
@@ -58,9 +60,7 @@ static void read_data(int fd, struct tree_entry *e)
 				e->hash +=
 					hash_block(buf + i, (size_t)(n - i < BLOCK ? n - i : BLOCK),
 						   (uint64_t)(at + i) / BLOCK);
-			at += n - n % BLOCK;
-			if (n % BLOCK)
-				break;
+			at += n;
 		}
 		at = end;
 	}

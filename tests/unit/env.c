@@ -96,13 +96,16 @@ static char *lit(const char *s)
 static void options_speak_last(void **state)
 {
 	char path[] = "/tmp/rein-env-XXXXXX";
-	char *environ_[] = {lit("A=1"),	      lit("API_TOKEN=t"), lit("DEPLOY_KEY=k"),
-			    lit("PWD=/old"), lit("junk"),	  NULL};
+	char *environ_[] = {lit("A=1"),	     lit("API_TOKEN=t"), lit("DEPLOY_KEY=k"),
+			    lit("PWD=/old"), lit("junk"),	 NULL};
 	char *set[] = {lit("DEPLOY_KEY"), lit("B=from env"), lit("C="), lit("ABSENT"), NULL};
 	char *defaults[] = {lit("A=9"), lit("XDG_CACHE_HOME=/tmp/.cache"), NULL};
 	char *files[] = {path, NULL};
-	struct rein_env_opts o = {.environ = environ_, .set = set, .files = files,
-				  .defaults = defaults, .cwd = "/new"};
+	struct rein_env_opts o = {.environ = environ_,
+				  .set = set,
+				  .files = files,
+				  .defaults = defaults,
+				  .cwd = "/new"};
 	struct rein_env e = {0};
 	struct rein_err err = {0};
 	int fd = mkostemp(path, O_CLOEXEC);
@@ -168,10 +171,8 @@ static void env_files_are_read(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{"A='x\n'", "line 1: the quote"},
-		{"\nA=\"x\" y", "line 2: there is text"},
-		{"A", "line 1: expected"},
-		{"9A=1", "line 1: expected"},
+		{"A='x\n'", "line 1: the quote"}, {"\nA=\"x\" y", "line 2: there is text"},
+		{"A", "line 1: expected"},	  {"9A=1", "line 1: expected"},
 		{"A=1\n=2", "line 2: expected"},
 	};
 	auto_strlist struct rein_strlist l = {0};

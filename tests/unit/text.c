@@ -44,15 +44,17 @@ static void diffs_read_like_git(void **state)
 		{"f", "f", "x", "x\n",
 		 "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+x\n", 1, 1},
 		{"f", "f", "a\nx\n", "a\nx",
-		 "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-x\n+x\n\\ No newline at end of file\n", 1, 1},
+		 "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-x\n+x\n\\ No newline at end of file\n", 1,
+		 1},
 		{"f", "f", "a\nx", "b\nx",
-		 "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n x\n\\ No newline at end of file\n", 1, 1},
+		 "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+b\n x\n\\ No newline at end of file\n", 1,
+		 1},
 		{"q\"\n\x01\xff", "f", "", "x\n",
 		 "--- \"a/q\\\"\\n\\001\xff\"\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", 1, 0},
 		{"same", "same", "x\n", "x\n", "", 0, 0},
 		{"empty", "empty", "", "", "", 0, 0},
-		{"crlf", "crlf", "x\r\n", "x\n", "--- a/crlf\n+++ b/crlf\n@@ -1 +1 @@\n-x\r\n+x\n", 1,
-		 1},
+		{"crlf", "crlf", "x\r\n", "x\n", "--- a/crlf\n+++ b/crlf\n@@ -1 +1 @@\n-x\r\n+x\n",
+		 1, 1},
 	};
 
 	(void)state;
@@ -68,8 +70,8 @@ static void diffs_read_like_git(void **state)
 		assert_int_equal(st.added, cases[i].added);
 		assert_int_equal(st.removed, cases[i].removed);
 		assert_false(st.binary || st.huge);
-		assert_int_equal(
-			rein_text_diff(text, &before, &after, 0, NULL, NULL, &st, &err), 0);
+		assert_int_equal(rein_text_diff(text, &before, &after, 0, NULL, NULL, &st, &err),
+				 0);
 		assert_int_equal(st.added, cases[i].added);
 	}
 }
@@ -153,7 +155,8 @@ static void merges_join_or_mark(void **state)
 		struct rein_text_merge_in in = {.base = rein_str(cases[i].base),
 						.ours = rein_str(cases[i].ours),
 						.theirs = rein_str(cases[i].theirs),
-						.our_label = "now", .their_label = "run"};
+						.our_label = "now",
+						.their_label = "run"};
 		struct rein_err err = {0};
 		bool conflict = !cases[i].conflict;
 
@@ -166,7 +169,8 @@ static void merges_join_or_mark(void **state)
 static void merges_refuse_what_they_cannot(void **state)
 {
 	auto_buf struct rein_buf b = REIN_BUF(8);
-	struct rein_text_merge_in in = {.base = STR("1\n"), .ours = {"a\0", 2}, .theirs = STR("1\n")};
+	struct rein_text_merge_in in = {
+		.base = STR("1\n"), .ours = {"a\0", 2}, .theirs = STR("1\n")};
 	struct rein_err err = {0};
 	bool conflict;
 
@@ -178,8 +182,8 @@ static void merges_refuse_what_they_cannot(void **state)
 	/* Both created it: what is the same is no conflict, what differs is. */
 	rein_buf_clear(&b);
 	b.max = 4096;
-	in = (struct rein_text_merge_in){.no_base = true, .ours = STR("a\n"), .theirs = STR("b\n"),
-					 .diff3 = true};
+	in = (struct rein_text_merge_in){
+		.no_base = true, .ours = STR("a\n"), .theirs = STR("b\n"), .diff3 = true};
 	assert_int_equal(rein_text_merge(text, &in, &b, &conflict, &err), 0);
 	assert_true(conflict);
 	assert_non_null(strstr(b.p, "<<<<<<< ours\na\n"));

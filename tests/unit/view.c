@@ -107,8 +107,12 @@ static struct rein_view_opts opts_at(const char *cwd)
 	snprintf(here, sizeof(here), "%s", at(cwd));
 	snprintf(home, sizeof(home), "%s", at("home"));
 	snprintf(st, sizeof(st), "%s", at("state"));
-	return (struct rein_view_opts){.cwd = here, .home = home, .state_dir = st, .uid = 1000,
-				       .rootless = true, .mountinfo = table};
+	return (struct rein_view_opts){.cwd = here,
+				       .home = home,
+				       .state_dir = st,
+				       .uid = 1000,
+				       .rootless = true,
+				       .mountinfo = table};
 }
 
 static void plan(const struct rein_view_opts *o, struct rein_view *v)
@@ -219,7 +223,12 @@ static void a_symlinked_workspace_is_resolved(void **state)
 	o = opts_at("link/sub");
 	plan(&o, &v);
 	assert_string_equal(v.workspace, at("real/sub"));
-	assert_string_equal(v.cwd, at("link/sub")); /* the user's own spelling */
+	assert_string_equal(v.cwd, at("real/sub")); /* the link is not in the box's own /var/tmp */
+	rein_view_done(&v);
+	o.cwd = "/usr/../usr/bin"; /* elsewhere the user's own spelling stays */
+	o.workspace = at("real");
+	plan(&o, &v);
+	assert_string_equal(v.cwd, "/usr/../usr/bin");
 	rein_view_done(&v);
 }
 
@@ -257,7 +266,8 @@ static void git_directories_outside_must_point_back(void **state)
 
 	/* A submodule checked out alone. */
 	repo("super/.git/modules/sub");
-	file("super/.git/modules/sub/config", "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
+	file("super/.git/modules/sub/config",
+	     "[core]\n\tbare = false\n\tworktree = ../../../sub\n");
 	file("super/sub/.git", "gitdir: ../.git/modules/sub\n");
 	o = opts_at("super/sub");
 	plan(&o, &v);
@@ -290,8 +300,12 @@ static void secrets_of_the_home_are_hidden(void **state)
 	file("home/.docker/config.json", "{}");
 	file("home/.cargo/credentials.toml", "");
 	assert_int_equal(symlink(at("elsewhere/aws"), at("home/.aws")), 0);
+	file("home/.npmrc", "registry=https://npm.example.org/\n//npm.example.org/:_authToken=x\n");
+	file("home/.yarnrc", "registry x\n");
+	file("home/.m2/settings.xml", "<server><password>x</password></server>");
 	o = opts_at("proj");
 	plan(&o, &v);
+	assert_int_equal(rule(&v, at("home"))->access, REIN_PATH_RO); /* it lies in /var/tmp */
 	r = rule(&v, at("home/.ssh"));
 	assert_non_null(r);
 	assert_int_equal(r->access, REIN_PATH_HIDE);
@@ -300,6 +314,9 @@ static void secrets_of_the_home_are_hidden(void **state)
 	assert_non_null(r);
 	assert_false(r->is_dir);
 	assert_non_null(rule(&v, at("home/.cargo/credentials.toml")));
+	assert_non_null(rule(&v, at("home/.npmrc"))); /* this one holds a token, that one nothing */
+	assert_null(rule(&v, at("home/.yarnrc")));
+	assert_non_null(rule(&v, at("home/.m2/settings.xml")));
 	assert_non_null(rule(&v, at("elsewhere/aws")));
 	assert_null(rule(&v, at("home/.aws"))); /* a link cannot be mounted on */
 	assert_non_null(rule(&v, at("state")));
@@ -318,7 +335,7 @@ static void secrets_of_the_home_are_hidden(void **state)
 	o.workspace = NULL;
 	o.ro = (char *[]){(char *)(uintptr_t)at("home/.ssh"), NULL};
 	plan(&o, &v);
-	assert_null(rule(&v, at("home/.ssh")));
+	assert_int_equal(rule(&v, at("home/.ssh"))->access, REIN_PATH_RO);
 	rein_view_done(&v);
 	file("home/.ssh/known_hosts", "");
 	o.ro = (char *[]){(char *)(uintptr_t)at("home/.ssh/known_hosts"), NULL};
@@ -428,8 +445,17 @@ static void mounts_inside_get_an_answer(void **state)
 	plan(&o, &v);
 	assert_true(v.whole_root);
 	assert_string_equal(v.cow[0].path, "/");
-	assert_int_equal(v.ncow, 2); /* the workspace is part of "/" */
-	assert_true(rein_strlist_has(&v.cow[0].hide, at("state")));
+	assert_int_equal(v.ncow, 4); /* "/" does not show what lies below /var/tmp */
+	assert_string_equal(v.cow[1].path, at("home"));
+	assert_string_equal(v.cow[2].path, at("proj"));
+	assert_string_equal(v.cow[3].path, at("proj/mnt"));
+	assert_true(v.cow[0].whole && v.cow[1].whole && !v.cow[2].whole);
+	assert_int_equal(rule(&v, at("state"))->access, REIN_PATH_HIDE);
+	rein_view_done(&v);
+	o.cwd = "/usr/share";
+	plan(&o, &v);
+	assert_int_equal(v.ncow, 2);
+	assert_string_equal(v.workspace, "/usr/share");
 	rein_view_done(&v);
 }
 
@@ -495,9 +521,9 @@ static void mount_tables_are_read_exactly(void **state)
 		"23 22 0:21 /a\\040b /mnt/sp\\040ace\\011\\134x ro,nosuid - tmpfs  rw,size=4k\n"
 		"24 22 0:22 / /\\303\\244 rw - fuse.sshfs me@h:/ rw\n"
 		"25 22 0:22 / /x rw - ext4 /dev/b ro,x=1";
-	static const char *const bad[] = {"1 2 3:4 / /x rw ext4\n", "x 2 3:4 / /x rw - a b c\n",
-					  "\n", "1 2 34 / /x rw - a b c\n",
-					  "1 2 3:4 / x rw - a b c\n", "1 2 3:4 / /x"};
+	static const char *const bad[] = {
+		"1 2 3:4 / /x rw ext4\n",   "x 2 3:4 / /x rw - a b c\n", "\n",
+		"1 2 34 / /x rw - a b c\n", "1 2 3:4 / x rw - a b c\n",	 "1 2 3:4 / /x"};
 	struct rein_mounts m = {0};
 	struct rein_err err = {0};
 
@@ -539,8 +565,8 @@ static void git_files_are_parsed_strictly(void **state)
 	assert_string_equal(value, "c \"d");
 	assert_false(rein_gitdir_parse_worktree(STR("[core \"x\"]\nworktree=a\n"), value,
 						sizeof(value)));
-	assert_false(rein_gitdir_parse_worktree(STR("[core]\nworktree=a;b\n"), value,
-						sizeof(value)));
+	assert_false(
+		rein_gitdir_parse_worktree(STR("[core]\nworktree=a;b\n"), value, sizeof(value)));
 }
 
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

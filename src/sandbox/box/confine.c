@@ -86,6 +86,21 @@ static void landlock_allow(const struct box *box, int ruleset, uint32_t index, u
 	close(fd);
 }
 
+/* A file the caller gave as a standard stream may be opened again, as /dev/stderr, and written. */
+static void landlock_allow_stream(const struct box *box, int ruleset, int stream, uint64_t rights)
+{
+	const uint64_t for_files = SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_TRUNCATE;
+	int mode = fcntl(stream, F_GETFL);
+	struct stat st;
+
+	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY || mode & O_PATH || fstat(stream, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;
+	/* EBADFD: a file of no file system anybody can name (memfd), which Landlock lets be */
+	if (sys_landlock_allow(ruleset, stream, rights & for_files) < 0 && errno != EBADFD)
+		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
+}
+
 /*
  * ABI 1 cannot allow moving a file to another directory at all, which no ordinary program survives:
  * there the wall is left out (and reported by the probe).
@@ -110,6 +125,8 @@ static void enforce_landlock(struct box *box)
 		    (m->kind == REIN_MOUNT_BIND && !(m->flags & REIN_MOUNT_RDONLY)))
 			landlock_allow(box, ruleset, i, rules.handled_access_fs);
 	}
+	for (int stream = 0; stream <= 2; stream++)
+		landlock_allow_stream(box, ruleset, stream, rules.handled_access_fs);
 	if (sys_landlock_restrict(ruleset) < 0)
 		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 	close(ruleset);
