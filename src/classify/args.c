@@ -97,6 +97,10 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 	const struct know_opt *o = opt_exact(c, name);
 	struct range at = f->at;
 
+	if (has_hole(name)) {
+		c->hole_opt = true;
+		return;
+	}
 	if (!o && single && name.n > 2 && name.p[1] == '-')
 		o = opt_exact(c, str_from(name, 1));
 	if (!o && single && name.n > 1 && name.p[1] != '-') {
@@ -108,8 +112,14 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 	}
 	if (!o && str_starts(name, "--help"))
 		c->acts |= ACT_SAFE;
-	else if (!o && str_is(name, "--version"))
+	else if (str_is(name, "--version") && (!o || o->acts & ACT_SAFE)) {
+		/* after a sub-command it may take a value of its own */
+		if (*i + 1 < c->argc && (c->ops.n || c->n_chain > 1)) {
+			unknown_opt(c, *f);
+			return;
+		}
 		c->acts |= ACT_SAFE;
+	}
 	if (!o)
 		o = opt_prefix(c, name);
 	if (!o && single && f->s.n > 2) {
@@ -141,6 +151,10 @@ static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 		const struct know_opt *o = opt_exact(c, rein_str(name));
 		struct field val = {0};
 
+		if (f->s.p[k] == HOLE) {
+			c->hole_opt |= f->taint != TAINT_NUMBER;
+			continue;
+		}
 		if (!o) {
 			if (f->s.p[k] < '0' || f->s.p[k] > '9')
 				unknown_opt(c, *f);
@@ -228,9 +242,6 @@ static void parse_call(struct ctx *cx, struct call *c)
 			continue;
 		}
 		if (!ended && is_option(c, f)) {
-			if (has_hole(f->s) && !memchr(f->s.p, '=', f->s.n) &&
-			    !(f->taint == TAINT_NUMBER))
-				c->hole_opt = true;
 			if (c->cmd->style == STYLE_SINGLE)
 				long_option(cx, c, &i, true);
 			else if (f->s.p[1] == '-')

@@ -176,11 +176,13 @@ static void command_text(struct ctx *cx, struct rein_str text)
 	struct io io = {.in = data_unknown(TAINT_INPUT)};
 	struct script sc;
 
-	shell_parse(cx->a, text, 0, NULL, &sc);
+	shell_parse(cx->a, text, 0, NULL, false, &sc);
 	run_list(cx, sc.root, &io);
 	run_uncalled(cx);
 	if (sc.error)
 		cx_incomplete(cx, (struct range){sc.error_at, sc.error_at + 1}, sc.error);
+	for (size_t i = 0; i < text.n && !sc.odd; i++)
+		sc.odd = (unsigned char)text.p[i] < 5;
 	if (sc.odd)
 		cx_incomplete(cx, (struct range){0, (uint32_t)text.n},
 			      "holds bytes or syntax that shells read differently");
@@ -260,7 +262,7 @@ static void custom_action(struct ctx *cx, const struct rein_action *act)
 	name.at = (struct range){0, (uint32_t)name.s.n};
 	fields_push(cx, &words, name);
 	cls = verb_class(cx, name.s);
-	if (cls == VERB_READ)
+	if (cls == VERB_READ || cls == VERB_NOUN)
 		fact(cx, REIN_FACT_CUSTOM, REIN_LEVEL_SAFE, REIN_REACH_READONLY, name.at,
 		     act->name, "a declared action that reads");
 	else if (!cls)

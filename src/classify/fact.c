@@ -325,9 +325,14 @@ void effect_device(struct ctx *cx, const struct field *f)
 
 void effect_upload(struct ctx *cx, const struct field *f)
 {
+	struct spot s = path_spot(cx, f->s);
+	bool own = s.place <= PLACE_TMP_ROOT || s.place == PLACE_UNKNOWN;
+
 	effect_read(cx, f);
-	fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
-	     "sends a file over the network");
+	fact(cx, REIN_FACT_SEND, own ? REIN_LEVEL_RISKY : REIN_LEVEL_DANGEROUS,
+	     REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+	     own ? "sends a file over the network"
+		 : "sends a file from outside the workspace over the network");
 }
 
 void effect_send(struct ctx *cx, const struct data *d, struct range at)

@@ -36,6 +36,31 @@ static void secret_reads(struct ctx *cx, struct call *c)
 	}
 }
 
+static bool is_remote(struct rein_str s)
+{
+	const char *colon = s.n ? memchr(s.p, ':', s.n) : NULL;
+	const char *slash = s.n ? memchr(s.p, '/', s.n) : NULL;
+
+	return str_has(s, "://") || (colon && (!slash || colon < slash));
+}
+
+/* "storage cp gs://a ./b": which way the data goes decides. */
+static bool copies(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i + 2 < c->ops.n && i < 3; i++) {
+		struct field *from = &c->ops.v[i + 1], *to = &c->ops.v[i + 2];
+
+		if (!str_in(c->ops.v[i].s, "cp copy download get copyto"))
+			continue;
+		if (!is_remote(from->s) || is_remote(to->s))
+			continue;
+		effect_write(cx, to, false);
+		vfile_put(cx, to->s, data_unknown(TAINT_NET), false);
+		return true;
+	}
+	return false;
+}
+
 struct data h_verbs(struct ctx *cx, struct call *c)
 {
 	size_t from = 0;
@@ -63,11 +88,11 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 
 			if (!str_starts(s, "--"))
 				continue;
-			cls = verb_class(cx, str_from(s, 2));
+			cls = memchr(s.p + 2, '-', s.n - 2) ? 0 : verb_class(cx, str_from(s, 2));
 			if (!cls)
 				continue;
 			any = true;
-			if (cls != VERB_READ) {
+			if (cls != VERB_READ && cls != VERB_NOUN) {
 				struct field f = c->argv[i];
 
 				f.s = str_from(s, 2);
@@ -82,6 +107,8 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		return data_unknown(TAINT_NET | cx->seen);
 	}
 	secret_reads(cx, c);
+	if (copies(cx, c))
+		return data_unknown(TAINT_NET | cx->seen);
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
 		verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
 			     c->acts & ACT_DRY);

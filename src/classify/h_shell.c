@@ -449,8 +449,10 @@ struct data h_set(struct ctx *cx, struct call *c)
 struct data h_shopt(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 0; i < c->ops.n; i++)
-		if (call_has(c, "-s") && str_is(c->ops.v[i].s, "lastpipe"))
-			cx->lastpipe = true;
+		if (call_has(c, "-s")) {
+			cx->lastpipe |= str_is(c->ops.v[i].s, "lastpipe");
+			cx->extglob |= str_is(c->ops.v[i].s, "extglob");
+		}
 	return empty();
 }
 
@@ -531,8 +533,10 @@ struct data h_shell(struct ctx *cx, struct call *c)
 		from_stdin |= s.p[0] == '-' && memchr(s.p, 's', s.n);
 		noexec |= s.p[0] == '-' && memchr(s.p, 'n', s.n);
 		interactive |= s.p[0] == '-' && memchr(s.p, 'i', s.n);
-		if ((s.p[s.n - 1] == 'o' || s.p[s.n - 1] == 'O') && i + 1 < c->argc)
+		if ((s.p[s.n - 1] == 'o' || s.p[s.n - 1] == 'O') && i + 1 < c->argc) {
 			i++;
+			cx->extglob |= str_is(c->argv[i].s, "extglob");
+		}
 	}
 	if (code && i < c->argc) {
 		struct frame frame = {.v = c->argv + i + 1, .known = true}, *old = cx->frame;
@@ -628,7 +632,7 @@ static void split_words(struct ctx *cx, const struct field *f, struct fields *ou
 	struct script sc;
 	struct range at = f->at;
 
-	shell_parse(cx->a, f->s, 0, &at, &sc);
+	shell_parse(cx->a, f->s, 0, &at, cx->extglob, &sc);
 	if (sc.error || !sc.root || !sc.root->kids || sc.root->kids->kind != NODE_SIMPLE) {
 		fields_push(cx, out, *f);
 		return;
@@ -799,6 +803,16 @@ struct data h_xargs(struct ctx *cx, struct call *c)
 			fields_push(cx, &v, c->argv[i]);
 		for (size_t i = 0; i < items.n; i++)
 			fields_push(cx, &v, items.v[i]);
+		/* code in the input may be handed on whole */
+		if (in.known && items.n > 1 && know_find(cx, c->argv[c->rest].s) &&
+		    know_find(cx, c->argv[c->rest].s)->handler == HANDLE_shell) {
+			struct fields whole = {0};
+
+			for (size_t i = c->rest; i < c->argc; i++)
+				fields_push(cx, &whole, c->argv[i]);
+			input_items(cx, &in, true, c->argv[0].at, &whole);
+			exec_argv(cx, whole.v, whole.n, &inner);
+		}
 		return exec_argv(cx, v.v, v.n, &inner);
 	}
 	for (size_t k = 0; k < items.n && k < 8; k++) {
@@ -1033,6 +1047,8 @@ struct data h_watch(struct ctx *cx, struct call *c)
 		return data_unknown(0);
 	if (call_has(c, "-x"))
 		return exec_rest(cx, c, c->rest);
+	/* its words are joined and go through a shell: read them both ways */
+	exec_rest(cx, c, c->rest);
 	code = join_fields(cx, c->argv + c->rest, c->argc - c->rest);
 	return run_code(cx, &code, c->io);
 }
@@ -1052,9 +1068,18 @@ struct data h_script(struct ctx *cx, struct call *c)
 	const struct got *code = call_opt(c, "-c");
 	struct data d = data_unknown(0);
 
+	const struct field *text = code ? &code->val : NULL;
+
 	call_base(cx, c);
-	if (code)
-		d = run_code(cx, &code->val, c->io);
+	/* options may follow the file */
+	for (size_t i = c->rest; !text && i + 1 < c->argc && c->argv[i].s.n && c->argv[i].s.p[0] == '-';
+	     i++)
+		if (str_in(c->argv[i].s, "-c --command -qc -fc -qec")) {
+			text = &c->argv[i + 1];
+			c->rest = c->argc;
+		}
+	if (text)
+		d = run_code(cx, text, c->io);
 	if (c->ops.n) {
 		effect_write(cx, &c->ops.v[0], false);
 		d.known = false;
@@ -1062,7 +1087,7 @@ struct data h_script(struct ctx *cx, struct call *c)
 	}
 	if (c->rest < c->argc)
 		d = exec_rest(cx, c, c->rest);
-	else if (!code)
+	else if (!text)
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, c->argv[0].at, STR("script"),
 		    "starts a shell");
 	return d;

@@ -135,7 +135,7 @@ struct ctx {
 	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
 	unsigned parse_depth;
 	unsigned privileged;
-	bool lastpipe;
+	bool lastpipe, extglob;
 	const char *program;
 	struct range at;
 	uint16_t seen; /* taint of what the current program read */

@@ -177,6 +177,7 @@ struct know_env {
 
 enum know_verb_class {
 	VERB_READ = 1,
+	VERB_NOUN, /* names a group of things: reads when no verb follows */
 	VERB_CREATE,
 	VERB_CHANGE,
 	VERB_DELETE,

@@ -488,8 +488,8 @@ static void push_env(struct loader *l, const char *pat, uint8_t cls, const char 
 
 static int verbs(struct loader *l, const yaml_node_t *map)
 {
-	static const char *const classes[] = {NULL,	"read", "create", "change",
-					      "delete", "exec", "danger"};
+	static const char *const classes[] = {NULL,	"read", "noun", "create",
+					      "change", "delete", "exec", "danger"};
 
 	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
 	     p++) {

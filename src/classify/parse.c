@@ -311,8 +311,11 @@ static void lit(struct parts *b, const char *s, size_t n, bool quoted)
 		b->lit_at = b->p->i;
 	b->lit_quoted = quoted;
 	for (size_t k = 0; k < n; k++) {
-		/* bytes below 5 carry meaning in values: they cannot stand for themselves */
-		if ((unsigned char)s[k] < 5) {
+		/*
+		 * Bytes below 5 carry meaning in values: in the original text they cannot stand
+		 * for themselves, in computed text they are holes and globs.
+		 */
+		if ((unsigned char)s[k] < 5 && !b->p->fixed) {
 			b->p->odd = true;
 			continue;
 		}
@@ -2030,14 +2033,14 @@ static bool contains(struct rein_str s, const char *what)
 }
 
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
-		 struct script *ret)
+		 bool extglob_on, struct script *ret)
 {
 	struct parser p = {.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at};
 	struct node *root;
 
 	p.heredocs_end = &p.heredocs;
 	p.scans = text.n * 8 + 64;
-	p.extglob = contains(text, "extglob");
+	p.extglob = extglob_on || contains(text, "extglob");
 	root = parse_list(&p, false);
 	if (!p.error && p.i < p.n)
 		fail(&p, "unexpected token");

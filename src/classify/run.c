@@ -198,7 +198,7 @@ struct data run_text(struct ctx *cx, struct rein_str text, struct range at, stru
 		return data_unknown(0);
 	}
 	*fixed = at;
-	shell_parse(cx->a, text, 0, fixed, &sc);
+	shell_parse(cx->a, text, 0, fixed, cx->extglob, &sc);
 	if (sc.error)
 		cx_incomplete(cx, at, sc.error);
 	if (sc.odd)
@@ -252,7 +252,7 @@ static struct data run_alias(struct ctx *cx, const struct alias *al, struct fiel
 	struct node *last;
 
 	*at = v[0].at;
-	shell_parse(cx->a, al->text, 0, at, &sc);
+	shell_parse(cx->a, al->text, 0, at, cx->extglob, &sc);
 	last = sc.root ? sc.root->kids : NULL;
 	while (last && last->next)
 		last = last->next;
@@ -507,6 +507,7 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 	struct fields argv = {0}, out = {0};
 	struct io own = *io;
 	struct undo *mark;
+	bool temporary = false;
 	struct data d;
 
 	for (struct word *w = n->words; w; w = w->next)
@@ -520,11 +521,10 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 		return deliver(cx, &out, d);
 	}
 	mark = undo_mark(cx);
-	if (n->assigns && !str_in(argv.v[0].s, "export declare local readonly typeset eval exec"))
+	if (n->assigns) {
 		prefix_assigns(cx, n->assigns);
-	else if (n->assigns) {
-		prefix_assigns(cx, n->assigns);
-		mark = NULL;
+		temporary = !str_in(argv.v[0].s,
+				    "export declare local readonly typeset eval exec");
 	}
 	run_redirs(cx, n->redirs, &own, &out);
 	if (str_is(argv.v[0].s, "exec") && argv.n == 1) {
@@ -534,12 +534,8 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 		return data_known(STR(""));
 	}
 	d = exec_argv(cx, argv.v, argv.n, &own);
-	if (mark && n->assigns) {
-		/* only the assignments go, what the command itself set stays */
-		for (const struct assign *as = n->assigns; as; as = as->next)
-			(void)as;
+	if (temporary)
 		undo_to(cx, mark);
-	}
 	return deliver(cx, &out, d);
 }
 

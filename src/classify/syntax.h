@@ -168,7 +168,7 @@ struct parse_limits {
  * else offsets are counted from base.
  */
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
-		 struct script *ret);
+		 bool extglob, struct script *ret);
 /* A word's parts from text read as inside double quotes (here-document bodies, prompts). */
 struct word *shell_parse_dq(struct arena *a, struct rein_str text, const struct range *at);
 

@@ -115,6 +115,8 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 			verb_fact(cx, VERB_DELETE, &ops[i]);
 			return;
 		}
+		if (cls == VERB_NOUN)
+			continue;
 		if (cls == VERB_READ) {
 			/* "run services list": the first word only names a group */
 			if (pending && words <= 3 && known && pending_cls != VERB_DANGER)
@@ -135,9 +137,12 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 	}
 	if (!known)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (verb_class(cx, ops[i].s) == VERB_READ)
+	for (size_t i = 0; i < n; i++) {
+		int cls = verb_class(cx, ops[i].s);
+
+		if (cls == VERB_READ || cls == VERB_NOUN)
 			return;
+	}
 	if (!n)
 		return;
 	fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, ops[0].at,
