@@ -165,7 +165,8 @@ static void put_rest(FILE *f, const struct know *k)
 		put(f, k->paths[i].pattern);
 		fprintf(f, ", %u, ", k->paths[i].cls);
 		put(f, k->paths[i].why);
-		fputs("},\n", f);
+		fprintf(f, ", %u, %u, %lluull},\n", k->paths[i].kind, k->paths[i].len,
+			(unsigned long long)k->paths[i].mask);
 	}
 	fputs("};\nstatic const struct know_env envs[] = {\n", f);
 	for (size_t i = 0; i < k->n_envs; i++) {

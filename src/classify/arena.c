@@ -123,8 +123,3 @@ void sbuf_add(struct sbuf *b, const char *p, size_t n)
 	b->n += n;
 	b->p[b->n] = '\0';
 }
-
-void sbuf_char(struct sbuf *b, char c)
-{
-	sbuf_add(b, &c, 1);
-}

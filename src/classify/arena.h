@@ -36,7 +36,15 @@ struct sbuf {
 };
 
 void sbuf_add(struct sbuf *b, const char *p, size_t n);
-void sbuf_char(struct sbuf *b, char c);
+static inline void sbuf_char(struct sbuf *b, char c)
+{
+	if (b->n + 2 > b->cap) {
+		sbuf_add(b, &c, 1);
+		return;
+	}
+	b->p[b->n++] = c;
+	b->p[b->n] = '\0';
+}
 static inline void sbuf_str(struct sbuf *b, struct rein_str s)
 {
 	sbuf_add(b, s.p, s.n);

@@ -467,6 +467,9 @@ static void operands(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n; i++) {
 		enum know_role role = operand_role(c, i, c->ops.n);
 
+		if (i >= 1000 && !cx_step(cx))
+			return;
+
 		if (role == ROLE_REMOTE)
 			remote_path(cx, c, &c->ops.v[i], i + 1 == c->ops.n && c->ops.n > 1);
 		else if (role == ROLE_NONE && path_spot(cx, c->ops.v[i].s).secret)
@@ -547,8 +550,13 @@ void call_base(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 
+		enum rein_reach r = reach_of(c, l);
+
+		/* what can be reversed with care cannot when it destroys */
+		if (l == REIN_LEVEL_DESTRUCTIVE && r == REIN_REACH_COMPENSABLE)
+			r = REIN_REACH_IRREVERSIBLE;
 		if (l)
-			fact(cx, kind_of(c), l, reach_of(c, l), c->got[i].at, NULL,
+			fact(cx, kind_of(c), l, r, c->got[i].at, NULL,
 			     c->got[i].opt->why ? c->got[i].opt->why
 						: cx_printf(cx, "%s %s is not harmless",
 							    c->top->name, c->got[i].opt->name));

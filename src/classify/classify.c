@@ -9,7 +9,7 @@
 #include "classify/know_load.h"
 
 #define ARENA_MAX ((size_t)96 << 20)
-#define MAX_STEPS 24000
+#define MAX_STEPS 2000
 #define MAX_TEXT  ((size_t)16 << 20)
 
 struct rein_classifier {
@@ -136,7 +136,7 @@ bool cx_step(struct ctx *cx)
 	}
 	if (cx->steps == MAX_STEPS) {
 		cx->steps++;
-		cx->incomplete = true;
+		cx->incomplete = cx->over = true;
 		cx->dry = 0;
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 		     (struct range){0}, NULL, "could not be analysed in full: it does too much");

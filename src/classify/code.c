@@ -6,7 +6,7 @@
  */
 #include "classify/internal.h"
 
-#define MAX_TOKS 3000
+#define MAX_TOKS 2000
 
 enum sink {
 	SINK_NONE,
@@ -475,6 +475,9 @@ static struct field path_arg(struct code *c, size_t k)
 	struct field f = {.s = STR("\001"), .at = c->at};
 	size_t after;
 
+	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && literal_arg(c, k, &f.s, &after))
+		return f;
+	f.s = STR("\001");
 	if (c->t[k].s.n && c->t[k].s.p[0] == '.') {
 		/* Path("x").unlink(): the string before it */
 		for (size_t j = k; j-- > 0 && k - j < 8;)
@@ -1019,9 +1022,8 @@ static void sed_delimited(struct sed *e, char delim)
 		} else if (c == '\n') {
 			break;
 		} else if (c == '[' && !set) {
-			const char *close = e->i + 2 < e->s.n
-						    ? memchr(e->s.p + e->i + 2, ']', e->s.n - e->i - 2)
-						    : NULL;
+			size_t left = e->i + 2 < e->s.n ? e->s.n - e->i - 2 : 0;
+			const char *close = memchr(e->s.p + e->i + 2, ']', left < 256 ? left : 256);
 
 			set = close != NULL && !memchr(e->s.p + e->i, '\n',
 						       (size_t)(close - (e->s.p + e->i)));

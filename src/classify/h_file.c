@@ -441,6 +441,11 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		     show(cx, module->val.s), "runs a module whose effects are not known");
 		return finish(cx, c);
 	}
+	if (c->acts & ACT_RDONLY) {
+		for (size_t i = 0; i < c->ops.n; i++)
+			effect_read(cx, &c->ops.v[i]);
+		return finish(cx, c);
+	}
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-")) {
 		effect_script(cx, &c->ops.v[0], lang);
 		for (size_t i = 1; i < c->ops.n; i++)
@@ -564,6 +569,12 @@ struct data h_tar(struct ctx *cx, struct call *c)
 		}
 		if (g->opt->role == ROLE_CWD)
 			dir = g->val;
+		if (!strcmp(name, "--checkpoint-action") && str_starts(g->val.s, "exec=")) {
+			struct field f = g->val;
+
+			f.s = str_from(f.s, 5);
+			role_effect(cx, c, ROLE_PROG, &f);
+		}
 		if (g->opt->role == ROLE_READ || g->opt->role == ROLE_PROG ||
 		    g->opt->role == ROLE_SHELL)
 			role_effect(cx, c, g->opt->role, &g->val);

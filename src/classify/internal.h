@@ -136,6 +136,7 @@ struct ctx {
 	unsigned parse_depth;
 	unsigned privileged;
 	bool lastpipe, extglob;
+	bool over; /* the budget is used up: nothing more is looked at */
 	const char *program;
 	struct range at;
 	uint16_t seen; /* taint of what the current program read */

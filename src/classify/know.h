@@ -154,13 +154,25 @@ enum know_path_class {
 	KPATH_LOG,
 	KPATH_AGENT, /* configuration of agents and guards */
 	KPATH_CI,
+	KPATH__MAX
 };
+
+enum know_path_kind { KPATH_NAME, KPATH_GLOB, KPATH_SUFFIX, KPATH_DIR, KPATH_ABS };
 
 struct know_path {
 	const char *pattern; /* absolute, "a/b" suffix at a component, or a name; '*' inside names */
 	uint8_t cls;
 	const char *why;
+	uint8_t kind;  /* enum know_path_kind */
+	uint8_t len;
+	uint64_t mask; /* KPATH_DIR: the bit its first component sets in a path's mask */
 };
+
+/* The bit of a component: paths without it cannot hold the component. */
+static inline uint64_t know_component_bit(const char *p, size_t n)
+{
+	return n ? 1ull << (((unsigned char)p[0] * 7u + (unsigned char)p[n - 1] * 3u + n) & 63) : 0;
+}
 
 enum know_env_class {
 	KENV_HARMLESS = 1,

@@ -478,7 +478,17 @@ static int listed(struct loader *l, const yaml_node_t *map, const char *const *c
 
 static void push_path(struct loader *l, const char *pat, uint8_t cls, const char *why)
 {
-	PUSH(l->t, paths, (struct know_path){pat, cls, why});
+	struct know_path k = {.pattern = pat, .cls = cls, .why = why};
+	size_t n = strlen(pat), first = strcspn(pat, "/");
+
+	k.len = (uint8_t)n;
+	k.kind = pat[0] == '/'		 ? KPATH_ABS
+		 : pat[n - 1] == '/'	 ? KPATH_DIR
+		 : strchr(pat, '/')	 ? KPATH_SUFFIX
+		 : strchr(pat, '*')	 ? KPATH_GLOB
+					 : KPATH_NAME;
+	k.mask = memchr(pat, '*', first) ? ~0ull : know_component_bit(pat, first);
+	PUSH(l->t, paths, k);
 }
 
 static void push_env(struct loader *l, const char *pat, uint8_t cls, const char *why)

@@ -8,6 +8,7 @@
 #include "classify/syntax.h"
 
 #define MAX_DEPTH 96
+#define MAX_ITEMS 16000
 
 struct parser {
 	struct arena *a;
@@ -20,6 +21,7 @@ struct parser {
 	size_t error_at;
 	bool odd, extglob;
 	size_t scans; /* look-ahead budget left */
+	unsigned *items; /* nodes, words and parts left to make */
 	struct redir *heredocs, **heredocs_end;
 };
 
@@ -111,6 +113,15 @@ static struct range range(const struct parser *p, size_t start)
 	return (struct range){(uint32_t)(p->base + start), (uint32_t)(p->base + p->i)};
 }
 
+/* Every node, word and part is paid for here: no text can make more than so many. */
+static void item(struct parser *p)
+{
+	if (*p->items)
+		--*p->items;
+	else
+		fail(p, "too long to analyse");
+}
+
 static bool enter(struct parser *p)
 {
 	if (++p->depth <= MAX_DEPTH)
@@ -157,6 +168,7 @@ static void sub_init(struct parser *sub, const struct parser *p, struct rein_str
 		.depth = p->depth,
 		.extglob = p->extglob,
 		.scans = p->scans,
+		.items = p->items,
 	};
 	sub->heredocs_end = &sub->heredocs;
 }
@@ -285,6 +297,7 @@ static struct part *add_part(struct parts *b, enum part_kind kind, size_t start)
 {
 	struct part *part = arena_new(b->p->a, struct part);
 
+	item(b->p);
 	part->kind = kind;
 	part->at = range(b->p, start);
 	*b->end = part;
@@ -310,6 +323,11 @@ static void lit(struct parts *b, const char *s, size_t n, bool quoted)
 	if (!b->lit.n)
 		b->lit_at = b->p->i;
 	b->lit_quoted = quoted;
+	if (n > 8 && !memchr(s, 1, n) && !memchr(s, 2, n) && !memchr(s, 3, n) && !memchr(s, 4, n) &&
+	    !memchr(s, 0, n)) {
+		sbuf_add(&b->lit, s, n);
+		return;
+	}
 	for (size_t k = 0; k < n; k++) {
 		/*
 		 * Bytes below 5 carry meaning in values: in the original text they cannot stand
@@ -533,6 +551,7 @@ static struct word *word_of(struct parser *p, struct part *first, size_t start)
 {
 	struct word *w = arena_new(p->a, struct word);
 
+	item(p);
 	w->first = first;
 	w->at = range(p, start);
 	return w;
@@ -909,6 +928,23 @@ static bool ends(struct parser *p, enum mode mode, int c, int *depth)
 	return true;
 }
 
+/* How many bytes from here mean nothing but themselves. */
+static size_t plain_run(const struct parser *p, enum mode mode)
+{
+	bool quoted = mode == M_DQ || mode == M_HEREDOC;
+	size_t i = p->i;
+
+	for (; i < p->n; i++) {
+		unsigned char c = (unsigned char)p->s[i];
+
+		if (quoted ? (c == '\\' || c == '"' || c == '`' || c == '$' || c < 5)
+			   : !(is_name(c) || c == '-' || c == '.' || c == ',' || c == ':' ||
+			       (c == '/' && mode == M_WORD)))
+			break;
+	}
+	return i - p->i;
+}
+
 static bool starts_extglob(struct parser *p, enum mode mode, int c)
 {
 	if (mode != M_WORD || c < 0 || !strchr("?*+@!", c) || peek2(p) != '(')
@@ -939,8 +975,16 @@ static struct part *parse_parts(struct parser *p, enum mode mode)
 		} else if (starts_extglob(p, mode, c)) {
 			extglob(&b);
 		} else {
-			p->i++;
-			lit1(&b, c, mode == M_DQ || mode == M_HEREDOC || mode == M_PARAM_DQ);
+			size_t run = plain_run(p, mode);
+			bool quoted = mode == M_DQ || mode == M_HEREDOC || mode == M_PARAM_DQ;
+
+			if (run > 1) {
+				lit(&b, p->s + p->i, run, quoted);
+				p->i += run;
+			} else {
+				p->i++;
+				lit1(&b, c, quoted);
+			}
 		}
 	}
 	flush(&b);
@@ -1235,6 +1279,7 @@ static struct node *new_node(struct parser *p, enum node_kind kind, size_t start
 {
 	struct node *n = arena_new(p->a, struct node);
 
+	item(p);
 	n->kind = kind;
 	n->at = range(p, start);
 	return n;
@@ -1955,13 +2000,12 @@ static struct node *parse_pipeline(struct parser *p)
 static struct node *parse_and_or(struct parser *p)
 {
 	size_t start;
-	struct node *n;
+	struct node *n, *all = NULL, **end = NULL;
 
 	skip_blanks(p);
 	start = p->i;
 	n = parse_pipeline(p);
 	while (n && !p->error) {
-		struct node *both;
 		int c;
 
 		skip_blanks(p);
@@ -1971,15 +2015,19 @@ static struct node *parse_and_or(struct parser *p)
 		next(p);
 		next(p);
 		skip_newlines(p);
-		both = new_node(p, c == '&' ? NODE_AND : NODE_OR, start);
-		both->a = n;
-		both->b = parse_pipeline(p);
-		if (!both->b)
+		if (!all) {
+			all = new_node(p, NODE_AND_OR, start);
+			all->kids = n;
+			end = &n->next;
+		}
+		*end = parse_pipeline(p);
+		if (!*end)
 			fail(p, "expected a command after && or ||");
-		both->at = range(p, start);
-		n = both;
+		else
+			end = &(*end)->next;
+		all->at = range(p, start);
 	}
-	return n;
+	return all ? all : n;
 }
 
 static struct node *parse_list(struct parser *p, bool in_paren)
@@ -2035,7 +2083,9 @@ static bool contains(struct rein_str s, const char *what)
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
 		 bool extglob_on, struct script *ret)
 {
-	struct parser p = {.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at};
+	unsigned items = MAX_ITEMS;
+	struct parser p = {
+		.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at, .items = &items};
 	struct node *root;
 
 	p.heredocs_end = &p.heredocs;
@@ -2056,7 +2106,8 @@ void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const str
 
 struct word *shell_parse_dq(struct arena *a, struct rein_str text, const struct range *at)
 {
-	struct parser p = {.a = a, .s = text.p, .n = text.n, .fixed = at};
+	unsigned items = MAX_ITEMS;
+	struct parser p = {.a = a, .s = text.p, .n = text.n, .fixed = at, .items = &items};
 
 	p.heredocs_end = &p.heredocs;
 	p.scans = text.n * 8 + 64;

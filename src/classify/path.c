@@ -253,32 +253,76 @@ static bool abs_match(struct rein_str path, const char *pat)
 	return i == path.n || pat[strlen(pat) - 1] == '/';
 }
 
-static bool know_match(const struct know_path *k, struct rein_str path, struct rein_str base)
+/* A path with what is needed to rule patterns out quickly. */
+struct probe {
+	struct rein_str path, base;
+	uint64_t mask;
+	bool literal;
+};
+
+static struct probe probe_of(struct rein_str path)
 {
-	if (k->pattern[0] == '/')
-		return abs_match(path, k->pattern);
-	if (strchr(k->pattern, '/'))
-		return suffix_match(path, k->pattern);
-	return name_match(base, k->pattern, strlen(k->pattern));
+	struct probe p = {.path = path, .base = str_base(path), .literal = is_literal(path)};
+	size_t i = 0;
+
+	while (i < path.n) {
+		size_t n = 0;
+
+		while (i + n < path.n && path.p[i + n] != '/')
+			n++;
+		p.mask |= know_component_bit(path.p + i, n);
+		i += n + 1;
+	}
+	if (!p.literal)
+		p.mask = ~0ull;
+	return p;
 }
 
-static const struct know_path *find_path(struct ctx *cx, const struct know *k, struct rein_str path,
-					 struct rein_str base, unsigned cls)
+static bool know_match(const struct know_path *k, const struct probe *p)
 {
-	(void)cx;
+	switch (k->kind) {
+	case KPATH_ABS:
+		return p->path.n > 1 && (p->path.p[1] == k->pattern[1] || p->path.p[1] < 5) &&
+		       abs_match(p->path, k->pattern);
+	case KPATH_DIR:
+		return (p->mask & k->mask) && suffix_match(p->path, k->pattern);
+	case KPATH_SUFFIX:
+		return suffix_match(p->path, k->pattern);
+	case KPATH_NAME:
+		if (p->literal && p->base.n != k->len)
+			return false;
+		break;
+	default:
+		if (p->literal && k->pattern[0] != '*' && p->base.n &&
+		    (p->base.p[0] | 32) != (k->pattern[0] | 32))
+			return false;
+		if (p->literal && k->pattern[k->len - 1] != '*' && p->base.n &&
+		    (p->base.p[p->base.n - 1] | 32) != (k->pattern[k->len - 1] | 32))
+			return false;
+	}
+	return name_match(p->base, k->pattern, k->len);
+}
+
+static void find_paths(const struct know *k, const struct probe *p, unsigned want,
+		       const struct know_path **ret)
+{
 	for (size_t i = 0; i < k->n_paths; i++)
-		if (k->paths[i].cls == cls && know_match(&k->paths[i], path, base))
-			return &k->paths[i];
-	return NULL;
+		if ((want >> k->paths[i].cls & 1) && !ret[k->paths[i].cls] &&
+		    know_match(&k->paths[i], p))
+			ret[k->paths[i].cls] = &k->paths[i];
 }
 
-static const struct know_path *path_is(struct ctx *cx, struct rein_str path, struct rein_str base,
-				       unsigned cls)
+/* The first pattern of each wanted class that matches; a user's own come first. */
+static void path_classes(struct ctx *cx, struct rein_str path, unsigned want,
+			 const struct know_path *ret[KPATH__MAX])
 {
 	const struct know *extra = cx_extra(cx);
-	const struct know_path *p = extra ? find_path(cx, extra, path, base, cls) : NULL;
+	struct probe p = probe_of(path);
 
-	return p ? p : find_path(cx, &know_builtin, path, base, cls);
+	memset(ret, 0, KPATH__MAX * sizeof(*ret));
+	if (extra)
+		find_paths(extra, &p, want, ret);
+	find_paths(&know_builtin, &p, want, ret);
 }
 
 static unsigned depth_of(struct rein_str path)
@@ -357,10 +401,8 @@ static bool in_tmp(struct rein_str p, bool *root)
 	return false;
 }
 
-static bool in_system(struct ctx *cx, struct rein_str p, bool *root)
+static bool in_system(const struct know_path *const *cls, struct rein_str p, bool *root)
 {
-	struct rein_str base = str_base(p);
-
 	*root = false;
 	if (p.n == 1) {
 		*root = true;
@@ -371,7 +413,7 @@ static bool in_system(struct ctx *cx, struct rein_str p, bool *root)
 		*root = true;
 		return true;
 	}
-	if (!path_is(cx, p, base, KPATH_SYSTEM))
+	if (!cls[KPATH_SYSTEM])
 		return false;
 	*root = depth_of(p) <= 1 ||
 		(depth_of(p) == 2 && (within_c(p, "/usr") || within_c(p, "/var") ||
@@ -398,9 +440,8 @@ static enum place dev_place(struct rein_str p)
 	return PLACE_DEVICE;
 }
 
-static enum place place_of(struct ctx *cx, struct rein_str p)
+static enum place place_of(struct ctx *cx, const struct know_path *const *cls, struct rein_str p)
 {
-	struct rein_str base = str_base(p);
 	bool root = false;
 
 	if (!p.n || p.p[0] == HOLE)
@@ -410,9 +451,9 @@ static enum place place_of(struct ctx *cx, struct rein_str p)
 	if (!cx->remote && within(p, cx->workspace)) {
 		if (p.n == cx->workspace.n)
 			return PLACE_WORKSPACE_ROOT;
-		if (path_is(cx, p, base, KPATH_PRECIOUS))
+		if (cls[KPATH_PRECIOUS])
 			return PLACE_PRECIOUS;
-		if (path_is(cx, p, base, KPATH_REGEN))
+		if (cls[KPATH_REGEN])
 			return PLACE_REGEN;
 		return PLACE_WORKSPACE;
 	}
@@ -426,32 +467,42 @@ static enum place place_of(struct ctx *cx, struct rein_str p)
 		return p.n == 5 || p.n == 4 ? PLACE_SYSTEM_ROOT : PLACE_PROC;
 	if (in_home(cx, p, &root))
 		return root ? PLACE_HOME_ROOT : PLACE_HOME;
-	if (in_system(cx, p, &root))
+	if (in_system(cls, p, &root))
 		return root ? PLACE_SYSTEM_ROOT : PLACE_SYSTEM;
 	return PLACE_OTHER;
 }
 
 struct spot path_spot(struct ctx *cx, struct rein_str s)
 {
+	const struct know_path *cls[KPATH__MAX];
 	struct spot r = {0};
-	struct rein_str base, eff;
+	struct rein_str eff;
 
 	if (s.n == 1 && s.p[0] == '-') {
 		r.place = PLACE_DATA;
 		return r;
 	}
+	if (s.n > 4096) { /* longer than the kernel takes */
+		r.place = PLACE_UNKNOWN;
+		r.path = STR("\001");
+		r.holes = true;
+		return r;
+	}
 	r.path = path_resolve(cx, s);
 	r.holes = has_hole(r.path);
 	r.globs = !is_literal(r.path) && !r.holes;
-	base = str_base(r.path);
 	eff = effective(r.path, false);
-	r.place = place_of(cx, eff);
-	if (!path_is(cx, r.path, base, KPATH_NOTSECRET))
-		r.secret = path_is(cx, r.path, base, KPATH_SECRET);
-	r.persist = path_is(cx, r.path, base, KPATH_PERSIST);
-	r.agent = path_is(cx, r.path, base, KPATH_AGENT);
-	r.ci = path_is(cx, r.path, base, KPATH_CI);
-	r.log = path_is(cx, r.path, base, KPATH_LOG) != NULL;
+	path_classes(cx, r.path, ~0u, cls);
+	if (!cls[KPATH_NOTSECRET])
+		r.secret = cls[KPATH_SECRET];
+	r.persist = cls[KPATH_PERSIST];
+	r.agent = cls[KPATH_AGENT];
+	r.ci = cls[KPATH_CI];
+	r.log = cls[KPATH_LOG] != NULL;
+	if (eff.n != r.path.n)
+		path_classes(cx, eff,
+			     1u << KPATH_SYSTEM | 1u << KPATH_PRECIOUS | 1u << KPATH_REGEN, cls);
+	r.place = place_of(cx, cls, eff);
 	return r;
 }
 

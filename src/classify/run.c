@@ -491,7 +491,7 @@ out:
 
 static void prefix_assigns(struct ctx *cx, const struct assign *as)
 {
-	for (; as; as = as->next) {
+	for (; as && !cx->over; as = as->next) {
 		struct field f;
 
 		run_assign(cx, as);
@@ -510,7 +510,7 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 	bool temporary = false;
 	struct data d;
 
-	for (struct word *w = n->words; w; w = w->next)
+	for (struct word *w = n->words; w && !cx->over; w = w->next)
 		expand_word(cx, w, &argv);
 	if (!argv.n) {
 		prefix_assigns(cx, n->assigns);
@@ -570,7 +570,7 @@ struct data run_list(struct ctx *cx, struct node *n, struct io *io)
 		return d;
 	if (n->kind != NODE_SEQ)
 		return run_node(cx, n, io);
-	for (struct node *k = n->kids; k; k = k->next)
+	for (struct node *k = n->kids; k && !cx->over; k = k->next)
 		d = data_join(cx, d, run_node(cx, k, io));
 	return d;
 }
@@ -597,7 +597,7 @@ static struct data run_pipe(struct ctx *cx, struct node *n, struct io *io)
 	struct data d = data_known(STR(""));
 
 	cx->pipes++;
-	for (struct node *k = n->kids; k; k = k->next) {
+	for (struct node *k = n->kids; k && !cx->over; k = k->next) {
 		struct undo *mark = undo_mark(cx);
 		bool keep = !k->next && cx->lastpipe;
 
@@ -800,12 +800,12 @@ static struct data node_body(struct ctx *cx, struct node *n, struct io *io)
 		return run_simple(cx, n, io);
 	case NODE_PIPE:
 		return run_pipe(cx, n, io);
-	case NODE_AND:
-	case NODE_OR:
-		d = run_node(cx, n->a, io);
-		cx->cond++;
-		d = data_join(cx, d, run_node(cx, n->b, io));
-		cx->cond--;
+	case NODE_AND_OR:
+		for (struct node *k = n->kids; k && !cx->over; k = k->next) {
+			cx->cond += k != n->kids;
+			d = data_join(cx, d, run_node(cx, k, io));
+			cx->cond -= k != n->kids;
+		}
 		return d;
 	case NODE_SEQ:
 		return run_list(cx, n, io);

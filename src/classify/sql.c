@@ -54,7 +54,8 @@ static bool skip_dollar(struct sql *q)
 		j++;
 	if (j >= q->s.n || q->s.p[j] != '$')
 		return false;
-	close = memmem(q->s.p + j + 1, q->s.n - j - 1, q->s.p + q->i, j + 1 - q->i);
+	close = memmem(q->s.p + j + 1, q->s.n - j - 1 < 65536 ? q->s.n - j - 1 : 65536, q->s.p + q->i,
+		       j + 1 - q->i);
 	q->i = close ? (size_t)(close - q->s.p) + (j + 1 - q->i) : q->s.n;
 	return true;
 }

@@ -111,8 +111,7 @@ struct redir {
 enum node_kind {
 	NODE_SIMPLE,
 	NODE_PIPE,  /* kids */
-	NODE_AND,   /* a b */
-	NODE_OR,    /* a b */
+	NODE_AND_OR, /* kids joined by && and || */
 	NODE_SEQ,   /* kids */
 	NODE_BG,    /* a */
 	NODE_NOT,   /* a */

@@ -8,7 +8,7 @@
 #include "classify/internal.h"
 
 #define MAX_ALTS     8
-#define MAX_BRACES   512
+#define MAX_BRACES   256
 #define MAX_FIELDS   20000
 #define MAX_VALUE    ((size_t)1 << 18)
 #define MAX_COMMAS   128
@@ -322,7 +322,9 @@ static void put_glob(struct builder *b, struct rein_str s, size_t *i)
 	} else if (c == '?') {
 		sbuf_char(&b->text, GLOB_ONE);
 	} else {
-		const char *close = *i + 2 < s.n ? memchr(s.p + *i + 2, ']', s.n - *i - 2) : NULL;
+		/* a class longer than this is no class: keeps many brackets linear */
+		size_t left = *i + 2 < s.n ? s.n - *i - 2 : 0;
+		const char *close = left ? memchr(s.p + *i + 2, ']', left < 256 ? left : 256) : NULL;
 
 		if (!close || memchr(s.p + *i, '/', (size_t)(close - (s.p + *i)))) {
 			sbuf_char(&b->text, c);
