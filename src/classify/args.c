@@ -275,7 +275,7 @@ static void parse_call(struct ctx *cx, struct call *c)
 const struct got *call_opt(const struct call *c, const char *name)
 {
 	for (size_t i = c->n_got; i-- > 0;)
-		if (!strcmp(c->got[i].opt->name, name))
+		if (!strcmp(c->got[i].opt->key, name) || !strcmp(c->got[i].opt->name, name))
 			return &c->got[i];
 	return NULL;
 }
@@ -544,6 +544,17 @@ void call_base(struct ctx *cx, struct call *c)
 		level = REIN_LEVEL_RISKY;
 	if (c->acts & ACT_RDONLY)
 		level = 0;
+	if (c->top->note && c->cmd == c->top) {
+		struct rein_str note = rein_str(c->top->note);
+
+		/* "operand", "two": the base level only holds with so many operands */
+		if ((str_is(note, "operand") && !c->ops.n) || (str_is(note, "two") && c->ops.n < 2))
+			level = 0;
+		/* "bare:yarn": for the program of that name the bare command is an installation */
+		if (str_starts(note, "bare:") && !c->ops.n &&
+		    str_is(str_from(note, 5), c->top->name))
+			level = REIN_LEVEL_RISKY;
+	}
 	if (level || (reach_of(c, 0) > REIN_REACH_READONLY && !(c->acts & ACT_RDONLY)))
 		fact(cx, kind_of(c), level ? level : REIN_LEVEL_SAFE, reach_of(c, level), at, NULL,
 		     level ? why_of(cx, c) : "works in the workspace");
@@ -580,7 +591,7 @@ static struct data default_run(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	call_effects(cx, c);
 	d = data_unknown(cx->seen | c->io->in.taint);
-	if (c->acts & ACT_DECODE)
+	if (c->acts & ACT_DECODE || (c->top->note && str_is(rein_str(c->top->note), "decode")))
 		d.taint |= TAINT_DECODED;
 	if (c->rest < c->argc)
 		return exec_rest(cx, c, c->rest);

@@ -612,6 +612,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	switch (s) {
 	case SINK_SHELL:
+		*flags |= 8;
 		shell_call(c, k);
 		return;
 	case SINK_RDEL:
@@ -798,6 +799,8 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	}
 	if ((flags & 1) && (flags & 4))
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
+	if ((flags & 2) && (flags & 8))
+		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
 	if (lang_is(c, "perl ruby lua php"))
 		raw_check(c);
 	if (!lang_is(c, "python node perl ruby php lua r"))
@@ -843,12 +846,13 @@ static void awk_say(struct awk *w, enum rein_level level, const char *why)
 	fact(w->cx, REIN_FACT_EXEC, level, REIN_REACH_CONTAINED, w->at, NULL, why);
 }
 
-static void awk_shell(struct awk *w, struct rein_str cmd, bool known)
+static void awk_shell(struct awk *w, struct rein_str cmd, bool known, bool fed)
 {
-	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	struct io io = {.in = data_unknown(TAINT_INPUT), .piped = fed};
 
 	if (known) {
-		awk_say(w, REIN_LEVEL_RISKY, "awk code that runs a program");
+		if (!fed || !(str_is(cmd, "sort") || str_starts(cmd, "sort ")))
+			awk_say(w, REIN_LEVEL_RISKY, "awk code that runs a program");
 		run_text(w->cx, cmd, w->at, &io);
 	} else {
 		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that runs a program that is not known");
@@ -862,7 +866,7 @@ static void awk_pipe(struct awk *w)
 		w->i++;
 	awk_space(w);
 	if (w->i + 7 <= w->s.n && !memcmp(w->s.p + w->i, "getline", 7)) {
-		awk_shell(w, w->last_str, w->prev == 's');
+		awk_shell(w, w->last_str, w->prev == 's', false);
 		return;
 	}
 	if (w->i < w->s.n && w->s.p[w->i] == '"') {
@@ -873,10 +877,10 @@ static void awk_pipe(struct awk *w)
 		more = w->i < w->s.n && !strchr("};\n", w->s.p[w->i]);
 		if (str_is(str_base(cmd), "sort") || str_starts(cmd, "sort "))
 			more = false;
-		awk_shell(w, cmd, !more);
+		awk_shell(w, cmd, !more, true);
 		return;
 	}
-	awk_shell(w, STR(""), false);
+	awk_shell(w, STR(""), false, true);
 }
 
 static void awk_redirect(struct awk *w, bool append)
@@ -914,9 +918,9 @@ static void awk_name(struct awk *w)
 				struct rein_str cmd = awk_string(w);
 
 				awk_space(w);
-				awk_shell(w, cmd, w->i < w->s.n && w->s.p[w->i] == ')');
+				awk_shell(w, cmd, w->i < w->s.n && w->s.p[w->i] == ')', false);
 			} else {
-				awk_shell(w, STR(""), false);
+				awk_shell(w, STR(""), false, false);
 			}
 		}
 	} else if (str_is(name, "getline")) {

@@ -24,7 +24,7 @@ static void secret_reads(struct ctx *cx, struct call *c)
 		if (str_in(s, "get-secret-value batch-get-secret-value get-session-token "
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
-			      "get-federation-token generate-data-key list-keys get-authorization-token"))
+			      "get-federation-token generate-data-key get-authorization-token"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "hands out credentials");
 		else if (secret && str_in(s, "access read get reveal download export show "
@@ -61,6 +61,22 @@ static bool copies(struct ctx *cx, struct call *c)
 	return false;
 }
 
+/* mirror --remove, sync --delete: an option can be the verb that counts */
+static void deleting_options(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n && i < 4; i++)
+		if (verb_class(cx, c->ops.v[i].s) == VERB_READ)
+			return;
+	for (size_t i = 1; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		if (str_starts(s, "--") && str_in(str_from(s, 2), "delete remove purge prune delete-all "
+								  "remove-all delete-excluded"))
+			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
+			    "an option that deletes at a service");
+	}
+}
+
 struct data h_verbs(struct ctx *cx, struct call *c)
 {
 	size_t from = 0;
@@ -88,7 +104,10 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 
 			if (!str_starts(s, "--"))
 				continue;
-			cls = memchr(s.p + 2, '-', s.n - 2) ? 0 : verb_class(cx, str_from(s, 2));
+			cls = verb_class(cx, str_from(s, 2));
+			if (cls != VERB_DELETE && cls != VERB_DANGER && s.n > 2 &&
+			    memchr(s.p + 2, '-', s.n - 2))
+				cls = 0; /* bootstrap-server is no verb */
 			if (!cls)
 				continue;
 			any = true;
@@ -112,6 +131,10 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
 		verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
 			     c->acts & ACT_DRY);
+	if (!c->ops.n && c->has_unknown && c->cmd == c->top)
+		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->unknown.at, c->unknown.s,
+		    "what it does at a service is not known");
+	deleting_options(cx, c);
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
@@ -128,7 +151,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 struct data h_gh(struct ctx *cx, struct call *c)
 {
 	if (c->ops.n && str_is(c->ops.v[0].s, "api")) {
-		const struct got *m = call_opt(c, "-X");
+		const struct got *m = call_opt(c, "-X"); /* or --method */
 		struct rein_str method = m ? m->val.s : STR("GET"), body = STR("");
 		bool has_body = false;
 
@@ -418,7 +441,9 @@ static const char risky_targets[] =
 	"purge prod production distclean mrproper rollback down upload postinstall preinstall ship "
 	"promote bootstrap provision apply wipe";
 
-static bool risky_name(struct rein_str s)
+static const char gone_targets[] = "destroy drop reset wipe nuke purge fresh teardown flush";
+
+static bool risky_name(struct rein_str s, const char *list)
 {
 	size_t i = 0;
 
@@ -427,7 +452,7 @@ static bool risky_name(struct rein_str s)
 
 		while (i + n < s.n && !strchr("-_:./", s.p[i + n]))
 			n++;
-		if (n && str_in((struct rein_str){s.p + i, n}, risky_targets))
+		if (n && str_in((struct rein_str){s.p + i, n}, list))
 			return true;
 		i += n + 1;
 	}
@@ -457,7 +482,10 @@ struct data h_make(struct ctx *cx, struct call *c)
 			    "makes another program run every line");
 		if (memchr(s.p, '=', s.n))
 			continue;
-		if (!is_literal(s) || risky_name(s))
+		if (risky_name(s, gone_targets))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
+			    "a target whose name says that it destroys");
+		else if (!is_literal(s) || risky_name(s, risky_targets))
 			say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at, s,
 			    "a target that reaches beyond the workspace");
 	}
@@ -469,7 +497,11 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "runs a script of the workspace");
-	if (c->ops.n && (!is_literal(c->ops.v[0].s) || risky_name(c->ops.v[0].s)))
+	if (c->ops.n && risky_name(c->ops.v[0].s, gone_targets))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
+		    "a script whose name says that it destroys");
+	else if (c->ops.n &&
+		 (!is_literal(c->ops.v[0].s) || risky_name(c->ops.v[0].s, risky_targets)))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
 		    "a script whose name says that it reaches further");
 	return data_unknown(0);

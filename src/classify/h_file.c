@@ -446,6 +446,11 @@ struct data h_interp(struct ctx *cx, struct call *c)
 			effect_read(cx, &c->ops.v[i]);
 		return finish(cx, c);
 	}
+	/* python manage.py …, php artisan …: known programs in their own right */
+	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush")) {
+		c->ops.v[0].s = str_base(c->ops.v[0].s);
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
+	}
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-")) {
 		effect_script(cx, &c->ops.v[0], lang);
 		for (size_t i = 1; i < c->ops.n; i++)

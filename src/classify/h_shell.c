@@ -577,6 +577,9 @@ struct data h_shell(struct ctx *cx, struct call *c)
 		return data_unknown(0);
 	}
 	if (c->io->piped) {
+		if (interactive)
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, c->argv[0].at, c->argv[0].s,
+			    "an interactive shell that something else talks to");
 		if (!noexec)
 			effect_code(cx, &c->io->in, "shell", c->argv[0].at);
 		return data_unknown(c->io->in.taint);
