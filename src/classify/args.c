@@ -490,9 +490,18 @@ void call_effects(struct ctx *cx, struct call *c)
 			cx->cwd_unknown = !cx->cwd.n || cx->cwd.p[0] == HOLE;
 		}
 	}
-	for (size_t i = 0; i < c->n_got; i++)
-		if (c->got[i].val.s.n)
-			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	for (size_t i = 0; i < c->n_got; i++) {
+		const struct got *g = &c->got[i];
+
+		if (!g->val.s.n)
+			continue;
+		/* an option of several programs takes a value in some only: a path there still counts */
+		if (g->opt->role == ROLE_NONE && !strstr(g->opt->name, "exclude") &&
+		    !strstr(g->opt->name, "ignore") && path_spot(cx, g->val.s).secret)
+			effect_read(cx, &g->val);
+		else
+			role_effect(cx, c, g->opt->role, &g->val);
+	}
 	operands(cx, c);
 }
 
