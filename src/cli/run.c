@@ -331,6 +331,12 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 	for (size_t i = 0; i < r->view.nnotes; i++)
 		if (common->verbose || r->view.notes[i].always)
 			rein_say("%s", r->view.notes[i].text);
+	/* what the command was told is "Value too large for defined data type" */
+	if (r->foreign && (common->verbose || r->result.status))
+		rein_say("%s director%s here belong%s to another user or group: without root, files in them "
+			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
+			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
+			 r->foreign == 1 ? "s" : "");
 	if (!common->verbose)
 		return;
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),

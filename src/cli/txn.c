@@ -122,8 +122,18 @@ int rein_cli_commit(int argc, char **argv)
 	return 0;
 }
 
+struct discard_args {
+	bool force;
+};
+
+const struct rein_opt rein_discard_opts[] = {
+	{"force", 0, REIN_OPT_FLAG, offsetof(struct discard_args, force), NULL, "give up one that is half done; the tree stays as it is", 0},
+	{0},
+};
+
 int rein_cli_discard(int argc, char **argv)
 {
+	struct discard_args a = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
@@ -131,11 +141,12 @@ int rein_cli_discard(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status;
 
-	if (rein_verb_begin("discard", argc, argv, NULL, &common, &first, &e, &status))
+	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
 	    rein_tx_changes(&t, &c, &err) < 0 ||
-	    rein_tx_discard(&e.state, &t, &err) < 0)
+	    (a.force && rein_tx_stuck(&e.state, t.id) ? rein_tx_abandon(&e.state, &t, &err)
+						      : rein_tx_discard(&e.state, &t, &err)) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);

@@ -247,7 +247,7 @@ void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s)
 		any = true;
 	}
 	if (!any)
-		rein_buf_cstr(b, "no changes");
+		rein_buf_cstr(b, "only times of directories");
 }
 
 void rein_ui_page(bool wanted)

@@ -33,7 +33,7 @@ const char *rein_ui_seconds(uint64_t ns);      /* 4.2 s */
 const char *rein_ui_ago(uint64_t then_ns, uint64_t now_ns);
 const char *rein_ui_command(char *const *argv, size_t argc, size_t max);
 
-/* "3 modified, 12 created, 1 deleted"; "no changes". */
+/* "3 modified, 12 created, 1 deleted". */
 void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s);
 
 /* Send stdout through $PAGER when it is a terminal; rein_ui_page_end waits for it. */

@@ -33,6 +33,9 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	if (engine && engine->recovered)
 		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
 			 engine->recovered == 1 ? "" : "s");
+	if (engine && engine->stuck.code)
+		rein_say("%s%s%s (tried again on every command; give it up: rein discard --force ID)",
+			 rein_ui(stderr, REIN_YELLOW), engine->stuck.msg, rein_ui_off(stderr));
 	return 0;
 }
 

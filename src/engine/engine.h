@@ -20,6 +20,7 @@ struct rein_engine {
 	struct rein_state state;
 	char *box_program; /* rein-box, beside us or where it was installed */
 	int recovered;	   /* transactions a crash had left, finished now */
+	struct rein_err stuck; /* one that could not be finished, if any */
 };
 
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);
@@ -43,6 +44,7 @@ struct rein_run {
 	struct rein_box_result result;
 	struct rein_view view;
 	struct rein_strlist env_dropped;
+	size_t foreign; /* directories of another owner or group, which limits a rootless box */
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
 	size_t nmasks;
 	unsigned execs;

@@ -115,9 +115,7 @@ static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *er
 			found = (int)i;
 		}
 	}
-	if (found < 0)
-		return rein_err_set(err, REIN_E_NOTFOUND, "no transaction '%s' (see: rein log)", name);
-	return found;
+	return found < 0 ? -REIN_E_NOTFOUND : found;
 }
 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
@@ -144,8 +142,9 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 					    name ? "no such transaction" : wanted_text(wanted));
 	} else {
 		at = find_id(&l, name, err);
+		/* not in the list: unknown, or its description cannot be read, which is then said */
 		if (at < 0)
-			return at;
+			return err->code ? -err->code : rein_tx_load(&e->state, name, ret, err);
 	}
 	return rein_tx_load(&e->state, l.v[at].id, ret, err);
 }

@@ -155,10 +155,10 @@ static bool own_dir(const char *path)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &st) < 0)
 		return false;
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       (st.st_mode & 0077) == 0;
+	errno = EPERM;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 0077) == 0;
 }
 
 /*
@@ -181,8 +181,11 @@ static bool try_place(const char *parent, const char *name, const char *real, de
 
 	if (!parent || parent[0] != '/' || !lies_apart(parent, real, dev) ||
 	    (size_t)snprintf(ret, PATH_MAX, "%s%s%s", parent, *name ? "/" : "", name) >= PATH_MAX ||
-	    !own_dir(ret) || !join(masks, ret, "masks") || !own_dir(masks))
+	    !join(masks, ret, "masks"))
 		return false;
+	for (int tries = 0; (*name && !own_dir(ret)) || !own_dir(masks); tries++)
+		if (errno != ENOENT || tries >= TRIES) /* it may just have been removed as empty */
+			return false;
 	snprintf(ret, PATH_MAX, "%s", masks);
 	return true;
 }
@@ -443,16 +446,19 @@ static int obtain(const struct mask *m, int *ret_lock, struct rein_err *err)
 		lock = lock_mask(m->dir, LOCK_SH);
 		if (lock >= 0)
 			break;
-		if (!own_dir(m->place) && errno != ENOENT)
+		if (!own_dir(m->place)) /* ENOENT: what it was in went with somebody's last mask */
 			return rein_err_errno(err, "mask directory '%s'", m->place);
-		if (build(m, &lock, err) < 0 && err->sys != ENOENT)
+		if (build(m, &lock, err) < 0)
 			return -err->code;
 		if (lock >= 0) {
 			sweep(m->place, m->key);
 			sweep_sets(m->state_dir);
 		}
 	}
-	if (lock < 0 || !described(lock, &m->text))
+	if (lock < 0)
+		return rein_err_set(err, REIN_E_BUSY, "the mask '%s' comes and goes: try again",
+				    m->dir);
+	if (!described(lock, &m->text))
 		return rein_err_set(
 			err, REIN_E_STATE,
 			"the mask '%s' is not what it should be: remove it and try again", m->dir);
@@ -601,6 +607,10 @@ int rein_hide_revive(const char *state_dir, const char *mask, int *ret_lock, str
 		return rein_err_set(err, REIN_E_STATE, "what '%s' hid is damaged", mask);
 	memcpy(m.place, want.place, sizeof(m.place));
 	memcpy(m.dir, want.dir, sizeof(m.dir));
-	make_base(m.place);
-	return obtain(&m, ret_lock, err);
+	for (int tries = 0; tries < TRIES; tries++) {
+		make_base(m.place);
+		if (obtain(&m, ret_lock, err) == 0 || err->sys != ENOENT)
+			break;
+	}
+	return *ret_lock < 0 ? -err->code : 0;
 }

@@ -75,12 +75,15 @@ int rein_tree_remove(int dirfd, const char *name, struct rein_err *err)
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int fd = -1;
 
-	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+	/* an empty directory is the usual case, so it is tried first */
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	if (errno != EISDIR && errno != EPERM && errno != EACCES)
+	if (errno == ENOTDIR)
+		return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT
+			       ? 0
+			       : rein_err_errno(err, "remove '%s'", name);
+	if (errno != ENOTEMPTY && errno != EEXIST && errno != EPERM && errno != EACCES)
 		return rein_err_errno(err, "remove '%s'", name);
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0)
-		return 0;
 	fd = open_sub(dirfd, name);
 	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
 		fd = open_sub(dirfd, name);
@@ -105,6 +108,11 @@ int rein_mkdirs(int dirfd, const char *path, struct rein_err *err)
 
 	if (n >= sizeof(tmp))
 		return rein_err_set(err, REIN_E_LIMIT, "path is longer than %zu bytes", sizeof(tmp));
+	/* most often all but the last is there */
+	if (mkdirat(dirfd, path, 0700) == 0 || errno == EEXIST)
+		return 0;
+	if (errno != ENOENT)
+		return rein_err_errno(err, "create directory '%s'", path);
 	memcpy(tmp, path, n + 1);
 	for (size_t i = 1; i <= n; i++) {
 		char c = tmp[i];

@@ -131,7 +131,9 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
 {
 	struct rein_err ignored = {0};
+	struct rein_moved moved;
 
+	rein_moved_open(s, &moved);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->before : &x->after;
@@ -145,9 +147,10 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		same.ctime_ns = known->ctime_ns;
 		if (!rein_fp_equal(known, &same) || known->ctime_ns == now.ctime_ns)
 			continue;
-		rein_moved_note(s, known, &now, &ignored);
+		rein_moved_note(&moved, known, &now);
 		*known = now;
 	}
+	rein_moved_close(s, &moved);
 	rein_tx_save_changes(t, c, true, &ignored);
 }
 
@@ -177,7 +180,9 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 		    bool forward)
 {
 	struct rein_err ignored = {0};
+	struct rein_moved moved;
 
+	rein_moved_open(s, &moved);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->after : &x->before;
@@ -188,15 +193,19 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 		if (x->skipped || (forward && x->kind == REIN_CHANGE_DELETED) ||
 		    (!forward && x->kind == REIN_CHANGE_CREATED))
 			continue;
-		if (rein_open_parent(d->real[x->root], x->path, &name, &parent, &ignored) < 0 ||
-		    rein_fp_at(parent, name, &now, &ignored) < 0 || !now.mode)
+		if (rein_open_parent(d->real[x->root], x->path, &name, &parent, &ignored) < 0 &&
+		    (!rein_master_own_files(ignored.sys) ||
+		     rein_open_parent(d->real[x->root], x->path, &name, &parent, &ignored) < 0))
 			continue;
-		rein_moved_note(s, known, &now, &ignored);
+		if (rein_fp_at(parent, name, &now, &ignored) < 0 || !now.mode)
+			continue;
+		rein_moved_note(&moved, known, &now);
 		/* a written-through or attribute-only inode is the same before and after */
 		if (x->kind == REIN_CHANGE_META || x->in_place)
-			rein_moved_note(s, forward ? &x->before : &x->after, &now, &ignored);
+			rein_moved_note(&moved, forward ? &x->before : &x->after, &now);
 		*known = now;
 	}
+	rein_moved_close(s, &moved);
 }
 
 static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_op_dirs *d,
@@ -230,6 +239,16 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	return 0;
 }
 
+static int refuse_stuck(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	if (!rein_tx_stuck(s, t->id))
+		return 0;
+	return rein_err_set(err, REIN_E_STATE,
+			    "transaction %s is half done and cannot be finished (every command tries); "
+			    "put the paths it needs back, or give it up: rein discard --force %s",
+			    t->id, t->id);
+}
+
 static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
 {
 	return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
@@ -255,7 +274,8 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
 				    rein_tx_state_name(t->state));
-	if (rein_journal_lock(s, &lock, err) < 0 || check_again(s, t, c, true, err) < 0 ||
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	    check_again(s, t, c, true, err) < 0 ||
 	    rein_remove_work(t, c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
@@ -285,7 +305,8 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	auto_close int lock = -1;
 	bool was;
 
-	if (rein_journal_lock(s, &lock, err) < 0 || check_again(s, t, c, forward, err) < 0 ||
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	    check_again(s, t, c, forward, err) < 0 ||
 	    rein_file_read(t->dirfd, "ops", &b, err) < 0 ||
 	    rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &was, err) < 0 ||
 	    rein_op_dirs_open(t, &d, err) < 0)
@@ -334,9 +355,9 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 
 	if (rein_file_read(s->journal_fd, id, &b, err) < 0)
 		return -err->code;
-	/* not whole: it never became durable, so no step was taken ([T1]) */
+	/* it got its name only when it was whole on disk: damage means that a step may be half known */
 	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
-		return unlinkat(s->journal_fd, id, 0) < 0 ? rein_err_errno(err, "remove '%s'", id) : 0;
+		return rein_err_prefix(err, "recover transaction %s: journal/%s", id, id);
 	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
@@ -352,7 +373,28 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	return finish(s, &t, &d, &c, forward, err);
 }
 
-int rein_tx_recover(const struct rein_state *s, struct rein_err *err)
+bool rein_tx_stuck(const struct rein_state *s, const char *id)
+{
+	return faccessat(s->journal_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int rein_tx_abandon(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	auto_close int lock = -1;
+
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
+	/* the tree stays as it is; list and content stay until gc, for whoever wants to look */
+	if (renameat(s->journal_fd, t->id, t->dirfd, "ops.abandoned") < 0)
+		return rein_err_errno(err, "abandon transaction %s", t->id);
+	rein_free(t->reason);
+	t->reason = rein_strdup("abandoned: it could neither be finished nor taken back");
+	t->state = REIN_TX_DISCARDED;
+	t->decided_ns = rein_now_ns();
+	return rein_tx_save(s, t, true, err);
+}
+
+int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int lock = -1;
@@ -373,8 +415,9 @@ int rein_tx_recover(const struct rein_state *s, struct rein_err *err)
 			unlinkat(s->journal_fd, names.v[i], 0);
 			continue;
 		}
-		if (recover_one(s, names.v[i], err) < 0)
-			return -err->code;
+		/* one that cannot be finished now must not stop everything else */
+		if (recover_one(s, names.v[i], stuck) < 0)
+			continue;
 		n++;
 	}
 	return n;

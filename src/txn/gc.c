@@ -35,29 +35,9 @@ static uint64_t size_of(const struct rein_tx *t)
 
 static int remove_roots(const struct rein_tx *t, struct rein_err *err)
 {
-	for (size_t i = 0; i < t->nroots; i++) {
-		const struct rein_root *r = &t->roots[i];
-		char parent[PATH_MAX];
-		char *slash;
-
-		if (r->staged) {
-			snprintf(parent, sizeof(parent), "%s", r->upper);
-			slash = strrchr(parent, '/');
-			if (slash && slash != parent) {
-				*slash = '\0';
-				if (rein_tree_remove(AT_FDCWD, parent, err) < 0)
-					return -err->code;
-			}
-		}
-		if (rein_tree_remove(AT_FDCWD, r->store, err) < 0)
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_remove_store(&t->roots[i], err) < 0)
 			return -err->code;
-		snprintf(parent, sizeof(parent), "%s", r->store);
-		slash = strrchr(parent, '/');
-		if (slash && slash != parent) {
-			*slash = '\0';
-			rmdir(parent);
-		}
-	}
 	return 0;
 }
 
@@ -97,21 +77,31 @@ static int to_trash(const struct rein_state *s, const char *id, struct rein_err 
 	return 0;
 }
 
-/* A transaction whose description a power cut destroyed: nobody can use it any more. */
-static int collect_damaged(const struct rein_state *s, struct rein_gc_result *r, bool dry_run,
-			   struct rein_err *err)
+/*
+ * A directory without effects and without a description, or with an empty one, that nobody holds: a run that a power cut
+ * ended before anything of it was on disk. A description that is there but cannot be read is left
+ * alone: somebody's work may hang on it.
+ */
+static int collect_unborn(const struct rein_state *s, struct rein_gc_result *r, bool dry_run,
+			  struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 
 	if (rein_names_read(s->txn_fd, "", &names, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
-		struct rein_err skip = {0};
+		auto_free char *meta = rein_asprintf("%s/meta", names.v[i]);
+		auto_free char *changes = rein_asprintf("%s/changes", names.v[i]);
+		struct stat st = {0};
 
-		if (rein_tx_load(s, names.v[i], &t, &skip) == 0 || skip.code != REIN_E_INVALID ||
-		    rein_tx_alive(s, names.v[i]) ||
-		    faccessat(s->journal_fd, names.v[i], F_OK, 0) == 0)
+		if (!meta || !changes)
+			return rein_err_nomem(err);
+		if (faccessat(s->txn_fd, changes, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		if (fstatat(s->txn_fd, meta, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size > 0
+									     : errno != ENOENT)
+			continue;
+		if (rein_tx_alive(s, names.v[i]) || rein_tx_stuck(s, names.v[i]))
 			continue;
 		r->removed++;
 		if (!dry_run && to_trash(s, names.v[i], err) < 0)
@@ -129,11 +119,12 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 	uint64_t kept_bytes = 0;
 
 	if (rein_journal_lock(s, &lock, err) < 0 || (!o->dry_run && empty_trash(s, err) < 0) ||
-	    collect_damaged(s, &r, o->dry_run, err) < 0 || rein_tx_list(s, &l, err) < 0)
+	    collect_unborn(s, &r, o->dry_run, err) < 0 || rein_tx_list(s, &l, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < l.n; i++) {
 		const struct rein_tx *t = &l.v[i];
-		bool open = t->state == REIN_TX_RUNNING || t->state == REIN_TX_HELD;
+		bool open = t->state == REIN_TX_RUNNING || t->state == REIN_TX_HELD ||
+			    rein_tx_stuck(s, t->id);
 		uint64_t bytes = size_of(t);
 		uint64_t age = o->now_ns > t->created_ns ? o->now_ns - t->created_ns : 0;
 		bool old = (o->keep_count && r.kept >= o->keep_count) ||

@@ -10,6 +10,7 @@
 int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
 	       struct rein_err *err);
 
+int rein_remove_store(const struct rein_root *r, struct rein_err *err);
 /* The overlay's work directory: with an index it holds links that would count. */
 int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err);
 
@@ -26,8 +27,12 @@ int rein_journal_lock(const struct rein_state *s, int *ret_fd, struct rein_err *
 /*
  * ctimes that our own moves gave to inodes: a fingerprint taken before such a move still counts.
  */
-int rein_moved_note(const struct rein_state *s, const struct rein_fp *was, const struct rein_fp *is,
-		    struct rein_err *err);
+struct rein_moved {
+	struct rein_buf known, fresh;
+};
+void rein_moved_open(const struct rein_state *s, struct rein_moved *m);
+void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const struct rein_fp *is);
+void rein_moved_close(const struct rein_state *s, struct rein_moved *m);
 bool rein_moved_same(const struct rein_state *s, const struct rein_fp *was, const struct rein_fp *is);
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
 

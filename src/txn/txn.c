@@ -114,8 +114,8 @@ fail:
 	return -err->code;
 }
 
-/* Remove a root's private directories, and the transaction's directory on that mount if empty. */
-static int remove_store(const struct rein_root *r, struct rein_err *err)
+/* Remove a root's private directories, and what is empty above them. */
+int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 {
 	char parent[PATH_MAX];
 	char *slash;
@@ -135,9 +135,13 @@ static int remove_store(const struct rein_root *r, struct rein_err *err)
 		return -err->code;
 	snprintf(parent, sizeof(parent), "%s", r->store);
 	slash = strrchr(parent, '/');
-	if (slash && slash != parent) {
+	/* PLACE/ID/rN: empty ones go, so that nothing stays on other people's mounts */
+	for (int up = 0; up < 2 && slash && slash != parent; up++) {
 		*slash = '\0';
-		rmdir(parent); /* the state's own one still holds its description: stays */
+		slash = strrchr(parent, '/');
+		/* the state's own directory of transactions always stays */
+		if ((up == 1 && (!slash || !rein_starts(slash, "/.rein-"))) || rmdir(parent) < 0)
+			break;
 	}
 	return 0;
 }
@@ -149,7 +153,7 @@ static int remove_store(const struct rein_root *r, struct rein_err *err)
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
-		if (remove_store(&t->roots[i], err) < 0)
+		if (rein_remove_store(&t->roots[i], err) < 0)
 			return -err->code;
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
@@ -247,6 +251,10 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 
 int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
+	if (rein_tx_stuck(s, t->id))
+		return rein_err_set(err, REIN_E_STATE,
+				    "transaction %s is half done: give it up with rein discard --force %s",
+				    t->id, t->id);
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a held one can be discarded%s",
 				    t->id, rein_tx_state_name(t->state),
@@ -258,7 +266,7 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
 	for (size_t i = 0; i < t->nroots; i++)
-		if (remove_store(&t->roots[i], err) < 0)
+		if (rein_remove_store(&t->roots[i], err) < 0)
 			return -err->code;
 	return 0;
 }
@@ -323,6 +331,16 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (!rest.n)
 		return 0;
+	/* what lay in a directory that is now committed stands for itself */
+	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
+		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+
+		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
+		    !rein_path_within(rest.v[i].path, dir)) {
+			rest.v[i].top = true;
+			top = i;
+		}
+	}
 	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < rest.n; i++) {

@@ -109,8 +109,15 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err);
 
-/* Finish what a crash left. Returns the number of transactions recovered. */
-int rein_tx_recover(const struct rein_state *s, struct rein_err *err);
+/*
+ * Finish what a crash left. Returns the number of transactions recovered; what could not be finished
+ * now stays, is tried again next time, and *stuck tells of the last such one.
+ */
+int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct rein_err *err);
+/* Is this one half done and in need of recovery? */
+bool rein_tx_stuck(const struct rein_state *s, const char *id);
+/* Give such a one up: the tree stays as it is. */
+int rein_tx_abandon(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
 
 struct rein_gc_opts {
 	uint64_t keep_count;  /* transactions, newest first; 0: no limit */

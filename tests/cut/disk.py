@@ -193,7 +193,7 @@ class Replay:
         """Cut the power after `cut` events. Of what was not flushed each write survives with a
         chance chosen for this cut, and one in four of the survivors only in part of its blocks."""
         self._advance(cut)
-        chance = rng.choice((0.0, 0.1, 0.5, 0.5, 0.9, 1.0))
+        chance = rng.choice((0.0, 0.0, 0.1, 0.5, 0.9, 1.0))
         lost = 0
         for disk, image in enumerate(self.certain):
             saved = []
