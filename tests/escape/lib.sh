@@ -3,6 +3,8 @@
 # The scene outside: a workspace with secrets, canaries around it, a victim that listens everywhere; and
 # the comparison of the host before and after. Sourced by run and by the attacks on commit.
 
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
 number=0 failed=0
 ok() { number=$((number + 1)); printf 'ok %d - %s\n' "$number" "$1"; }
 not_ok() {
