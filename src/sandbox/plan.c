@@ -88,6 +88,26 @@ static int add_roots(struct items *l, const struct rein_box_spec *spec, struct r
 	return 0;
 }
 
+/* With the host's network goes the host's /sys: without what is mounted in it and for root only. */
+static int add_sys(struct items *l, struct rein_err *err)
+{
+	static const char *const kept_from[] = {
+		"/sys/firmware",       "/sys/fs/bpf",	     "/sys/fs/cgroup", "/sys/fs/pstore",
+		"/sys/kernel/debug",   "/sys/kernel/config", "/sys/kernel/security",
+		"/sys/kernel/tracing",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_from); i++)
+		if (!has(l, kept_from[i]) && is_real_dir(kept_from[i]) &&
+		    add(l,
+			(struct item){.kind = REIN_MOUNT_HIDE_DIR,
+				      .flags = REIN_MOUNT_OPTIONAL,
+				      .target = kept_from[i]},
+			err) < 0)
+			return -err->code;
+	return 0;
+}
+
 /*
  * Places where every process may leave something, or where services of the host listen on sockets:
  * the box gets its own. XDG_RUNTIME_DIR usually lies in /run.
@@ -112,6 +132,8 @@ static int add_builtin(struct items *l, const struct rein_box_spec *spec, uint32
 	}
 	if (flags & REIN_PLAN_NETNS && !has(l, "/sys") && is_real_dir("/sys") &&
 	    add(l, (struct item){.kind = REIN_MOUNT_SYS, .target = "/sys"}, err) < 0)
+		return -err->code;
+	if (!(flags & REIN_PLAN_NETNS) && add_sys(l, err) < 0)
 		return -err->code;
 	for (char **e = spec->envp; e && *e; e++) {
 		const char *dir = *e + sizeof("XDG_RUNTIME_DIR=") - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tree as it is: every name with type, content, mode, owner, links, times and attributes, taken
- * without changing anything but access times. Two pictures are compared exactly; what is allowed to
- * differ is said in struct tree_rules and nowhere else.
+ * without changing anything, file access times included. Two pictures are compared exactly; what is
+ * allowed to differ is said in struct tree_rules and nowhere else.
  *
  * Sparseness: the bytes SEEK_DATA reports may exceed the other side's by TREE_SPARSE_SLACK (block
  * rounding, and copies that fill holes below one copy step); a hole may be where data was zero.
