@@ -458,7 +458,7 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 {
 	struct session s = {
 		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
-		.supervisor = {.listener = -1}};
+		.supervisor = {.listener = -1, .box_root = -1}};
 	sigset_t old;
 	int rc;
 

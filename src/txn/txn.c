@@ -225,7 +225,7 @@ static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, str
 		    !S_ISREG(x->after.mode) || x->before.size > BASE_MAX || x->clash)
 			continue;
 		real = open(t->roots[x->root].real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		in = openat(real, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		in = rein_open_quiet(real, x->path);
 		if (in < 0)
 			continue; /* then there is no merge for it */
 		snprintf(name, sizeof(name), "base/%zu", i);
@@ -331,6 +331,16 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (!rest.n)
 		return 0;
+	/* what lay in a directory that is now committed stands for itself */
+	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
+		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+
+		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
+		    !rein_path_within(rest.v[i].path, dir)) {
+			rest.v[i].top = true;
+			top = i;
+		}
+	}
 	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < rest.n; i++) {

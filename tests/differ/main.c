@@ -515,8 +515,7 @@ int main(int argc, char **argv)
 	printf("differ: %s%s, seeds %lu…%lu: %lu sequences, %lu operations, %lu %s, %lu failed\n",
 	       o.d.rootless ? "ordinary user" : "root", o.pairs ? ", pairs" : "", o.seed,
 	       o.seed + t.cases - 1, t.cases, t.ops, t.refused,
-	       o.pairs ? "refused as conflicts" : "refused (two names of one file changed)",
-	       t.failed);
+	       o.pairs ? "refused as conflicts" : "refused (hard links)", t.failed);
 	if (o.d.extra_links)
 		printf("differ: %u files show a link more: the undo store holds the deleted name\n",
 		       o.d.extra_links);
