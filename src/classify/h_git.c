@@ -78,7 +78,7 @@ static void globals(struct ctx *cx, struct call *c, bool *no_force, bool *prune_
 		const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
 		struct field val = g->val;
 
-		if (!strcmp(g->opt->name, "-c") && g->opt->role == ROLE_CONFIG) {
+		if (!strcmp(g->opt->key, "-c") && g->opt->role == ROLE_DATA) {
 			val.s = eq ? str_from(v, (size_t)(eq - v.p) + 1) : STR("true");
 			setting(cx, eq ? str_to(v, (size_t)(eq - v.p)) : v, &val, g->at, no_force,
 				prune_now);
