@@ -11,6 +11,18 @@ bool rein_path_within(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
+static int rank(char c)
+{
+	return c == '\0' ? 0 : c == '/' ? 1 : 2 + (unsigned char)c;
+}
+
+int rein_path_cmp(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return rank(*a) - rank(*b);
+}
+
 const char *rein_basename(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -37,6 +37,8 @@ static inline bool rein_starts(const char *s, const char *prefix)
 
 /* Is path equal to dir or below it? Both absolute and normal; dir "/" holds everything. */
 bool rein_path_within(const char *path, const char *dir);
+/* Order of paths in which what lies in a directory follows it directly ('/' before all bytes). */
+int rein_path_cmp(const char *a, const char *b);
 /* What follows the last '/', or the whole. */
 const char *rein_basename(const char *path);
 /* Decimal number with an optional limit; false if it is not one to the last byte. */

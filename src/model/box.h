@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strlist.h"
 #include "model/root.h"
 
 enum rein_access {
@@ -65,6 +66,12 @@ struct rein_box_result {
 	uint64_t cpu_ns;       /* user + system, the command and all it waited for */
 	uint64_t max_rss_kib;
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
+	/*
+	 * Renames of directories, and of files with several names or onto such: from, to, from, to …,
+	 * absolute, in their order. Those of files were asked for; whether they succeeded shows in
+	 * the tree.
+	 */
+	struct rein_strlist link_renames;
 };
 
 #endif

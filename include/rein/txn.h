@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transactional runs: any command in a sandbox, its effects on files held back, shown, committed
+ * all or nothing, and undone.
+ *
+ *	struct rein_err err = {0};
+ *	struct rein_txn *txn;
+ *	struct rein_txn_result result;
+ *	const char *argv[] = {"make", "test", NULL};
+ *
+ *	if (rein_txn_begin(NULL, &txn, &err) < 0 ||
+ *	    rein_txn_run(txn, argv, &result, &err) < 0)
+ *		...
+ *	for (size_t i = 0; i < rein_txn_effect_count(txn); i++) {
+ *		rein_txn_effect(txn, i, &effect);
+ *		...
+ *	}
+ *	if (result.status == 0)
+ *		rein_txn_commit(txn, &err);
+ *	else
+ *		rein_txn_abort(txn, &err);
+ *	rein_txn_free(txn);
+ *
+ * All calls return 0 or a negative enum rein_code and fill err, which is never NULL. A handle
+ * belongs to one thread at a time. rein_txn_run blocks, forwards the signals its process gets and
+ * relays the terminal. Link with: pkg-config --libs rein.
+ */
+#ifndef REIN_TXN_H
+#define REIN_TXN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rein/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rein_txn;
+
+/* Zero means the default everywhere. size must be sizeof(struct rein_txn_opts). */
+struct rein_txn_opts {
+	size_t size;
+	const char *workspace; /* the tree that may change; default: git root of the current directory */
+	bool whole_system;     /* every writable mount may change */
+	bool share_network;    /* default: no network */
+	bool allow_nested;     /* new user namespaces inside */
+	uint64_t timeout_ns, idle_timeout_ns;
+	const char *const *rw, *const *ro, *const *hide, *const *scratch; /* NULL-terminated lists */
+	const char *const *env; /* NAME or NAME=VALUE, passed even if it looks like a secret */
+};
+
+enum rein_txn_end {
+	REIN_TXN_LOST = 0,
+	REIN_TXN_EXITED,
+	REIN_TXN_SIGNALED,
+	REIN_TXN_TIMED_OUT,
+	REIN_TXN_IDLE,
+	REIN_TXN_CANCELLED,
+};
+
+struct rein_txn_result {
+	enum rein_txn_end end;
+	int status; /* as a shell reports it: 0..255, 128+signal */
+	uint64_t wall_ns, cpu_ns, max_rss_kib;
+};
+
+enum rein_effect_kind {
+	REIN_EFFECT_CREATED = 1,
+	REIN_EFFECT_MODIFIED,
+	REIN_EFFECT_DELETED,
+	REIN_EFFECT_ATTRIBUTES, /* mode, owner, times, extended attributes only */
+	REIN_EFFECT_RENAMED,
+};
+
+struct rein_effect {
+	enum rein_effect_kind kind;
+	const char *root;     /* absolute directory the paths are relative to */
+	const char *path;     /* any bytes but NUL */
+	const char *from;     /* RENAMED: the old path */
+	const char *conflict; /* why it cannot be committed, or NULL */
+	uint32_t mode_before, mode_after; /* st_mode; 0: nothing there */
+	uint64_t size_before, size_after;
+};
+
+/* opts may be NULL. On success the caller owns *ret. */
+REIN_API int rein_txn_begin(const struct rein_txn_opts *opts, struct rein_txn **ret,
+			    struct rein_err *err);
+/* A transaction that exists, by id, prefix, "@" or "@~1". */
+REIN_API int rein_txn_open(const char *name, struct rein_txn **ret, struct rein_err *err);
+REIN_API const char *rein_txn_id(const struct rein_txn *txn);
+
+/* Run one more command in it; what earlier ones did is there. argv ends with NULL. */
+REIN_API int rein_txn_run(struct rein_txn *txn, const char *const *argv, struct rein_txn_result *ret,
+			  struct rein_err *err);
+
+/* What was done so far. Strings live until the next call on the handle. */
+REIN_API int rein_txn_effects(struct rein_txn *txn, size_t *ret_count, struct rein_err *err);
+REIN_API size_t rein_txn_effect_count(const struct rein_txn *txn);
+REIN_API int rein_txn_effect(const struct rein_txn *txn, size_t i, struct rein_effect *ret);
+
+/* Atomic and durable. REIN_E_CONFLICT: nothing was changed, the transaction is held. */
+REIN_API int rein_txn_commit(struct rein_txn *txn, struct rein_err *err);
+/* Keep it for later: rein_txn_open finds it by its id. */
+REIN_API int rein_txn_hold(struct rein_txn *txn, struct rein_err *err);
+REIN_API int rein_txn_abort(struct rein_txn *txn, struct rein_err *err);
+/* Of a committed one, and back again. */
+REIN_API int rein_txn_undo(struct rein_txn *txn, struct rein_err *err);
+REIN_API int rein_txn_redo(struct rein_txn *txn, struct rein_err *err);
+
+/* An undecided transaction is aborted. NULL is fine. */
+REIN_API void rein_txn_free(struct rein_txn *txn);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of verbs, and nothing else. */
+#include <stdio.h>
+
+#include "cli/opts.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+
+const struct rein_verb rein_verbs[] = {
+	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true},
+	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false},
+	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false},
+	{"discard", "[TXN]", "Throw a held transaction away", rein_discard_opts, rein_cli_discard, false},
+	{"undo", "[TXN]", "Take a committed transaction back", NULL, rein_cli_undo, false},
+	{"redo", "[TXN]", "Commit an undone transaction again", NULL, rein_cli_redo, false},
+	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false},
+	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false},
+	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
+	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
+	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
+	{"classify", "TEXT", "Tell how bad an action could be, before it runs, and why", NULL, rein_cli_classify, true},
+	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true},
+	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false},
+	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false},
+	{"version", "", "Print the version", NULL, rein_cli_version, false},
+	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false},
+	{0},
+};
+
+const struct rein_verb *rein_verb_find(const char *name)
+{
+	for (const struct rein_verb *v = rein_verbs; v->name; v++)
+		if (rein_streq(v->name, name))
+			return v;
+	return NULL;
+}
+
+int rein_cli_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("rein %s\n", REIN_VERSION);
+	return 0;
+}
+
+static void overview(FILE *f)
+{
+	fprintf(f, "rein %s: every effect of a command contained, shown, approved, undoable\n\n"
+		   "Usage: rein VERB [options]\n\n", REIN_VERSION);
+	for (const struct rein_verb *v = rein_verbs; v->name; v++)
+		fprintf(f, "  %-11s %s\n", v->name, v->summary);
+	fprintf(f, "\nTry: rein run -- make test        More: rein help run, man rein\n");
+}
+
+int rein_cli_help(int argc, char **argv)
+{
+	const struct rein_verb *v = argc > 1 ? rein_verb_find(argv[1]) : NULL;
+	struct rein_err err = {0};
+
+	if (argc < 2) {
+		overview(stdout);
+		return 0;
+	}
+	if (!v) {
+		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help)", argv[1]);
+		return rein_fail(&err, false);
+	}
+	rein_opts_help(v);
+	return 0;
+}
+
+/* What could not be written was not said. */
+static int finish(int status)
+{
+	struct rein_err err = {0};
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	rein_err_set(&err, REIN_E_IO, "standard output cannot be written");
+	return rein_fail(&err, false);
+}
+
+int main(int argc, char **argv)
+{
+	const struct rein_verb *v;
+	struct rein_err err = {0};
+
+	if (argc < 2) {
+		overview(stderr);
+		return rein_code_exit(REIN_E_USAGE);
+	}
+	if (rein_streq(argv[1], "--version") || rein_streq(argv[1], "-V"))
+		return rein_cli_version(0, NULL);
+	if (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))
+		return rein_cli_help(1, NULL);
+	v = rein_verb_find(argv[1]);
+	if (!v) {
+		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)",
+			     argv[1], argv[1]);
+		return rein_fail(&err, false);
+	}
+	return finish(v->run(argc - 1, argv + 1));
+}

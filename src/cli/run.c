@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rein run: the command, then what it did, then what becomes of it. Everything Rein says goes to
+ * stderr; stdout is the command's alone, so with --json the report is the last line of stderr.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+#include "sys/capname.h"
+
+enum decision { ASK = 0, COMMIT, DISCARD, HOLD };
+
+struct run_args {
+	const char *workspace;
+	bool whole_system, nested;
+	int net; /* 1 none, 2 host */
+	uint64_t timeout_ns, idle_ns;
+	struct rein_strlist rw, ro, hide, scratch, env, env_file, cap_add;
+	int decision;	/* enum decision */
+	int on_failure; /* 1 commit, 2 discard, 3 hold */
+};
+
+static void args_done(struct run_args *a)
+{
+	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
+					&a->cap_add};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		rein_strlist_done(lists[i]);
+}
+
+#define AT(field) offsetof(struct run_args, field)
+
+const struct rein_opt rein_run_opts_table[] = {
+	{"workspace", 'w', REIN_OPT_STRING, AT(workspace), "DIR", "the tree that may change (default: git root, else here)", 0},
+	{"whole-system", 0, REIN_OPT_FLAG, AT(whole_system), NULL, "every writable mount may change, copy-on-write", 0},
+	{"rw", 0, REIN_OPT_LIST, AT(rw), "DIR", "one more tree that may change", 0},
+	{"ro", 0, REIN_OPT_LIST, AT(ro), "PATH", "keep this read-only", 0},
+	{"hide", 0, REIN_OPT_LIST, AT(hide), "PATH", "the command does not see this", 0},
+	{"scratch", 0, REIN_OPT_LIST, AT(scratch), "DIR", "writable, private, never committed", 0},
+	{"net", 0, REIN_OPT_CHOICE, AT(net), "none|host", "network: none (default), or the host's", 0},
+	{"nested", 0, REIN_OPT_FLAG, AT(nested), NULL, "allow sandboxes inside (new user namespaces)", 0},
+	{"cap-add", 0, REIN_OPT_LIST, AT(cap_add), "LIST", "keep capabilities, as root: names, or 'files'", 0},
+	{"env", 'e', REIN_OPT_LIST, AT(env), "NAME[=VALUE]", "pass or set a variable, even a secret one", 0},
+	{"env-file", 0, REIN_OPT_LIST, AT(env_file), "FILE", "variables from a file", 0},
+	{"timeout", 't', REIN_OPT_DURATION, AT(timeout_ns), "DURATION", "end it after this long and roll back", 0},
+	{"idle-timeout", 0, REIN_OPT_DURATION, AT(idle_ns), "DURATION", "end it when nothing happens for this long", 0},
+	{"commit", 0, REIN_OPT_VALUE, AT(decision), NULL, "commit without asking", COMMIT},
+	{"discard", 0, REIN_OPT_VALUE, AT(decision), NULL, "throw the changes away", DISCARD},
+	{"hold", 0, REIN_OPT_VALUE, AT(decision), NULL, "keep the changes back for later", HOLD},
+	{"on-failure", 0, REIN_OPT_CHOICE, AT(on_failure), "commit|discard|hold", "when the command fails (default: hold)", 0},
+	{0},
+};
+
+static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct rein_err *err)
+{
+	*o = (struct rein_run_opts){
+		.argv = argv,
+		.workspace = a->workspace,
+		.whole_system = a->whole_system,
+		.nested = a->nested,
+		.net = a->net == 2 ? REIN_NET_HOST : REIN_NET_NONE,
+		.timeout_ns = a->timeout_ns,
+		.idle_timeout_ns = a->idle_ns,
+		.rw = a->rw,
+		.ro = a->ro,
+		.hide = a->hide,
+		.scratch = a->scratch,
+		.env = a->env,
+		.env_file = a->env_file,
+	};
+	if (a->cap_add.n && geteuid() != 0)
+		return rein_err_set(err, REIN_E_USAGE, "--cap-add works only as root");
+	for (size_t i = 0; i < a->cap_add.n; i++)
+		if (rein_caps_parse(a->cap_add.v[i], &o->caps, err) < 0)
+			return -err->code;
+	/* a package manager as root changes owners and modes of everything */
+	if (a->whole_system && geteuid() == 0)
+		o->caps |= rein_caps_files();
+	return 0;
+}
+
+/* Ask, and take one key without waiting for Enter. */
+static int read_key(const char *question)
+{
+	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	struct termios old, raw;
+	char c = 'k';
+
+	fflush(stderr);
+	if (tty < 0 || tcgetattr(tty, &old) < 0)
+		return 'k';
+	raw = old;
+	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	/* flush first, then ask: what is typed after the question counts */
+	tcsetattr(tty, TCSAFLUSH, &raw);
+	fputs(question, stderr);
+	while (read(tty, &c, 1) < 0 && errno == EINTR)
+		;
+	tcsetattr(tty, TCSANOW, &old);
+	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
+	return c;
+}
+
+/* The files one by one: y takes it, n leaves it out. */
+static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, struct rein_err *err)
+{
+	auto_strlist struct rein_strlist except = {0}, only = {0};
+
+	for (size_t i = 0; i < r->changes.n; i++) {
+		struct rein_change *x = &r->changes.v[i];
+		char question[1200];
+		int key;
+
+		if (!x->top || x->renamed_away ||
+		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
+		     !(x->what & ~REIN_WHAT_TIMES)))
+			continue;
+		snprintf(question, sizeof(question), "      %s %s [y/n] ",
+			 x->from ? "renamed" : rein_change_kind_name(x->kind), rein_ui_path(x->path));
+		key = read_key(question);
+		if (key == 'n' || key == 'N') {
+			auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+
+			for (const char *p = x->path; *p; p++) { /* a literal path as a pattern */
+				if (strchr("*?[\\", *p))
+					rein_buf_char(&b, '\\');
+				rein_buf_char(&b, *p);
+			}
+			if (b.failed || rein_strlist_take(&except, rein_asprintf("/%s", b.p)) < 0)
+				return rein_err_nomem(err);
+		}
+	}
+	if (!except.n)
+		return 0;
+	if (rein_select(&r->changes, &only, &except, err) < 0)
+		return -err->code;
+	if (rein_tx_save(&e->state, &r->tx, false, err) < 0)
+		return -err->code;
+	return rein_tx_split(&e->state, &r->tx, &r->changes, rest, err);
+}
+
+static enum decision ask(struct rein_engine *e, struct rein_run *r, char *rest)
+{
+	for (;;) {
+		struct rein_diff d = {.context = 3};
+		struct rein_err err = {0};
+
+		switch (read_key("      [c]ommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ")) {
+		case 'c':
+		case 'y':
+			return COMMIT;
+		case 'd':
+			return DISCARD;
+		case 'v':
+			rein_ui_page(true);
+			if (rein_print_diff(&r->tx, &r->changes, &d, NULL, 0, &err) < 0)
+				rein_fail(&err, false);
+			rein_ui_page_end();
+			break;
+		case 's':
+			if (choose_files(e, r, rest, &err) == 0)
+				return COMMIT;
+			rein_fail(&err, false);
+			break;
+		case 'k':
+		case 'q':
+		case 3:
+		case 4:
+		case 27:
+			return HOLD;
+		}
+	}
+}
+
+static bool forced_rollback(const struct rein_run *r)
+{
+	return r->result.end == REIN_BOX_TIMEOUT || r->result.end == REIN_BOX_IDLE_TIMEOUT ||
+	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED;
+}
+
+static enum decision decide(struct rein_engine *e, const struct run_args *a,
+			    const struct rein_common *common, struct rein_run *r, char *rest)
+{
+	bool failed = r->result.status != 0;
+
+	if (forced_rollback(r))
+		return DISCARD;
+	if (failed && a->on_failure)
+		return (enum decision[]){COMMIT, DISCARD, HOLD}[a->on_failure - 1];
+	if (a->decision)
+		return (enum decision)a->decision;
+	if (!common->quiet && !common->json && isatty(STDERR_FILENO) && isatty(STDIN_FILENO)) {
+		rein_print_changes(stderr, &r->tx, &r->changes, 12);
+		return ask(e, r, rest);
+	}
+	return failed ? HOLD : COMMIT;
+}
+
+static const char *end_text(const struct rein_run *r)
+{
+	static char text[64];
+
+	switch (r->result.end) {
+	case REIN_BOX_TIMEOUT:
+		return "timed out";
+	case REIN_BOX_IDLE_TIMEOUT:
+		return "idle for too long";
+	case REIN_BOX_CANCELLED:
+		return "cancelled";
+	case REIN_BOX_LOST:
+		return "the box was lost";
+	case REIN_BOX_SIGNALED:
+		snprintf(text, sizeof(text), "killed by signal %d", r->result.status - 128);
+		return text;
+	case REIN_BOX_EXITED:
+		break;
+	}
+	snprintf(text, sizeof(text), "exit %d", r->result.status);
+	return text;
+}
+
+static void print_json(const struct rein_run *r, const char *decision, const char *rest,
+		       const struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_kstr(&j, "decision", decision);
+	rein_json_ki64(&j, "exit", r->result.status);
+	rein_json_kstr(&j, "end", end_text(r));
+	rein_json_ku64(&j, "wall_ms", r->result.wall_ns / 1000000);
+	rein_json_ku64(&j, "cpu_ms", r->result.cpu_ns / 1000000);
+	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
+	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
+	rein_json_key(&j, "transaction");
+	if (r->has_tx) {
+		rein_json_open(&j, '{');
+		rein_json_tx(&j, &r->tx);
+		if (rest && *rest)
+			rein_json_kstr(&j, "rest", rest);
+		rein_json_key(&j, "changes");
+		rein_json_changes(&j, &r->tx, &r->changes);
+		rein_json_close(&j, '}');
+	} else {
+		rein_json_null(&j);
+	}
+	rein_json_key(&j, "error");
+	if (err && err->code) {
+		rein_json_open(&j, '{');
+		rein_json_kstr(&j, "code", rein_code_name(err->code));
+		rein_json_kstr(&j, "message", err->msg);
+		rein_json_close(&j, '}');
+	} else {
+		rein_json_null(&j);
+	}
+	rein_json_close(&j, '}');
+	rein_buf_char(&b, '\n');
+	/* stdout belongs to the command */
+	if (!b.failed)
+		fwrite(b.p, 1, b.n, stderr);
+}
+
+void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o)
+{
+	(void)r;
+	if (o->net == REIN_NET_HOST)
+		rein_more("the network was open (--net host): what was sent cannot be undone");
+}
+
+static void report(const struct rein_run *r, const struct rein_run_opts *o, enum decision d,
+		   const char *rest)
+{
+	auto_buf struct rein_buf sum = REIN_BUF(4096);
+
+	rein_ui_summary(&sum, &r->sum);
+	if (r->tx.unfinished)
+		rein_say("the state directory cannot be written: the next command completes the record");
+	if (!r->has_tx) {
+		rein_say("%s in %s, no changes", end_text(r), rein_ui_seconds(r->result.wall_ns));
+	} else if (d == COMMIT) {
+		rein_say("%s in %s, %s. Committed %s%s%s, undo with: rein undo %s", end_text(r),
+			 rein_ui_seconds(r->result.wall_ns), sum.p, rein_ui(stderr, REIN_BOLD), r->tx.id,
+			 rein_ui_off(stderr), r->tx.id);
+		if (*rest)
+			rein_more("the rest is held as %s", rest);
+	} else if (d == DISCARD) {
+		rein_say("%s in %s, %s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns), sum.p,
+			 forced_rollback(r) ? "rolled back, nothing was changed" : "discarded");
+	} else {
+		rein_say("%s in %s. Held %s%s%s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns),
+			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), sum.p);
+		rein_more("look: rein diff %s     keep: rein commit %s     drop: rein discard %s",
+			  r->tx.id, r->tx.id, r->tx.id);
+	}
+	rein_print_limits(r, o);
+}
+
+static int settle(struct rein_engine *e, struct rein_run *r, enum decision d, struct rein_err *err)
+{
+	static const enum rein_settle how[] = {
+		[ASK] = REIN_SETTLE_HOLD,
+		[COMMIT] = REIN_SETTLE_COMMIT,
+		[DISCARD] = REIN_SETTLE_DISCARD,
+		[HOLD] = REIN_SETTLE_HOLD,
+	};
+	const char *reason = forced_rollback(r)	      ? end_text(r)
+			     : d == HOLD && r->result.status ? "the command failed"
+							     : NULL;
+
+	return rein_engine_settle(e, &r->tx, &r->changes, how[d], reason, err);
+}
+
+static int exit_status(const struct rein_run *r)
+{
+	switch (r->result.end) {
+	case REIN_BOX_TIMEOUT:
+	case REIN_BOX_IDLE_TIMEOUT:
+		return rein_code_exit(REIN_E_TIMEOUT);
+	case REIN_BOX_LOST:
+		return rein_code_exit(REIN_E_FAILED);
+	default:
+		return r->result.status;
+	}
+}
+
+static void show_notes(const struct rein_run *r, const struct rein_common *common,
+		       const struct rein_run_opts *o)
+{
+	for (size_t i = 0; i < r->view.nnotes; i++)
+		if (common->verbose || r->view.notes[i].always)
+			rein_say("%s", r->view.notes[i].text);
+	/* what the command was told is "Value too large for defined data type" */
+	if (r->foreign && (common->verbose || r->result.status))
+		rein_say("%s director%s here belong%s to another user or group: without root, files in them "
+			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
+			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
+			 r->foreign == 1 ? "s" : "");
+	if (!common->verbose)
+		return;
+	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
+		 o->net == REIN_NET_HOST ? "of the host" : "none");
+	for (size_t i = 0; i < r->env_dropped.n; i++)
+		rein_say("variable %s was not passed (--env %s passes it)",
+			 rein_ui_path(r->env_dropped.v[i]), rein_ui_path(r->env_dropped.v[i]));
+}
+
+static int finish(struct rein_engine *e, const struct run_args *a, const struct rein_common *common,
+		  const struct rein_run_opts *o, struct rein_run *r)
+{
+	char rest[REIN_TX_ID_MAX + 1] = "";
+	enum decision d = r->has_tx ? decide(e, a, common, r, rest) : COMMIT;
+	struct rein_err err = {0};
+	static const char *const words[] = {"hold", "commit", "discard", "hold"};
+
+	if (!common->quiet)
+		show_notes(r, common, o);
+	if (r->has_tx && settle(e, r, d, &err) < 0) {
+		if (common->json)
+			print_json(r, "hold", rest, &err);
+		if (err.code != REIN_E_CONFLICT)
+			return rein_fail(&err, false);
+		rein_say("%s, but it cannot be committed: held %s, nothing was changed", end_text(r),
+			 r->tx.id);
+		rein_print_conflicts(&r->tx, &r->changes);
+		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
+			  r->tx.id, r->tx.id);
+		return rein_code_exit(REIN_E_CONFLICT);
+	}
+	if (common->json)
+		print_json(r, words[d], rest, NULL);
+	else if (!common->quiet)
+		report(r, o, d, rest);
+	return exit_status(r);
+}
+
+int rein_cli_run(int argc, char **argv)
+{
+	auto_(args_done) struct run_args a = {0};
+	struct rein_common common = {0};
+	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};
+	struct rein_run_opts o;
+	struct rein_err err = {0};
+	int first, status;
+
+	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
+		return status;
+	if (first >= argc) {
+		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
+		return rein_fail(&err, common.json);
+	}
+	if (fill(&a, argv + first, &o, &err) < 0)
+		return rein_fail(&err, common.json);
+	if (o.net == REIN_NET_HOST && !common.quiet)
+		rein_say("the command shares the host's network: what it sends cannot be undone");
+	if (rein_engine_run(&e, &o, &r, &err) < 0)
+		return rein_fail(&err, common.json);
+	return finish(&e, &a, &common, &o, &r);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commit, discard, undo, redo: deciding about a transaction that exists. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+#include "engine/merge.h"
+
+struct commit_args {
+	struct rein_strlist only, except, ours, theirs;
+	bool merge;
+};
+
+static void args_done(struct commit_args *a)
+{
+	rein_strlist_done(&a->only);
+	rein_strlist_done(&a->except);
+	rein_strlist_done(&a->ours);
+	rein_strlist_done(&a->theirs);
+}
+
+const struct rein_opt rein_commit_opts[] = {
+	{"only", 0, REIN_OPT_LIST, offsetof(struct commit_args, only), "GLOB", "commit only these paths; the rest stays held", 0},
+	{"except", 0, REIN_OPT_LIST, offsetof(struct commit_args, except), "GLOB", "leave these paths out; they stay held", 0},
+	{"merge", 0, REIN_OPT_FLAG, offsetof(struct commit_args, merge), NULL, "merge text that changed on both sides", 0},
+	{"ours", 0, REIN_OPT_LIST, offsetof(struct commit_args, ours), "GLOB", "on conflict keep what is in the workspace", 0},
+	{"theirs", 0, REIN_OPT_LIST, offsetof(struct commit_args, theirs), "GLOB", "on conflict take the transaction's version", 0},
+	{0},
+};
+
+static void print_json(const struct rein_tx *t, const struct rein_changes *c, const char *rest,
+		       const struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_tx(&j, t);
+	if (rest && *rest)
+		rein_json_kstr(&j, "rest", rest);
+	rein_json_key(&j, "changes");
+	rein_json_changes(&j, t, c);
+	rein_json_key(&j, "error");
+	if (err && err->code) {
+		rein_json_open(&j, '{');
+		rein_json_kstr(&j, "code", rein_code_name(err->code));
+		rein_json_kstr(&j, "message", err->msg);
+		rein_json_close(&j, '}');
+	} else {
+		rein_json_null(&j);
+	}
+	rein_json_close(&j, '}');
+	rein_json_out(&b);
+}
+
+static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
+			  const struct rein_err *err, const struct rein_common *common, bool commit)
+{
+	if (common->json)
+		print_json(t, c, NULL, err);
+	if (err->code != REIN_E_CONFLICT)
+		return rein_fail(err, false);
+	rein_say("%sconflict:%s nothing was changed", rein_ui(stderr, REIN_RED), rein_ui_off(stderr));
+	rein_print_conflicts(t, c);
+	if (commit)
+		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
+			  t->id, t->id);
+	return rein_code_exit(REIN_E_CONFLICT);
+}
+
+static void done_line(const char *verb, const struct rein_tx *t, const struct rein_changes *c,
+		      const char *next)
+{
+	auto_buf struct rein_buf b = REIN_BUF(4096);
+	struct rein_summary sum;
+
+	rein_changes_sum(c, &sum);
+	rein_ui_summary(&b, &sum);
+	if (t->unfinished)
+		rein_say("the state directory cannot be written: the next command completes the record");
+	rein_say("%s %s%s%s: %s.%s%s", verb, rein_ui(stderr, REIN_BOLD), t->id, rein_ui_off(stderr),
+		 b.p ? b.p : "", next ? " " : "", next ? next : "");
+}
+
+int rein_cli_commit(int argc, char **argv)
+{
+	auto_(args_done) struct commit_args a = {0};
+	struct rein_common common = {0};
+	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	struct rein_err err = {0};
+	char rest[REIN_TX_ID_MAX + 1] = "", next[64];
+	int first, status, rc;
+
+	if (rein_verb_begin("commit", argc, argv, &a, &common, &first, &e, &status))
+		return status;
+	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
+	    rein_tx_changes(&t, &c, &err) < 0)
+		return rein_fail(&err, common.json);
+	if (t.state != REIN_TX_HELD) {
+		rein_err_set(&err, REIN_E_STATE, "transaction %s is %s, not held", t.id,
+			     rein_tx_state_name(t.state));
+		return rein_fail(&err, common.json);
+	}
+	if ((a.only.n || a.except.n) && rein_select(&c, &a.only, &a.except, &err) < 0)
+		return rein_fail(&err, common.json);
+	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);
+	if (rc == 0 && (a.only.n || a.except.n))
+		rc = rein_tx_split(&e.state, &t, &c, rest, &err);
+	if (rc == 0)
+		rc = rein_tx_commit(&e.state, &t, &c, &err);
+	if (rc < 0)
+		return report_failure(&t, &c, &err, &common, true);
+	if (common.json)
+		print_json(&t, &c, rest, NULL);
+	else if (!common.quiet) {
+		snprintf(next, sizeof(next), "Undo with: rein undo %s", t.id);
+		done_line("committed", &t, &c, next);
+		if (*rest)
+			rein_more("the rest is held as %s", rest);
+	}
+	return 0;
+}
+
+struct discard_args {
+	bool force;
+};
+
+const struct rein_opt rein_discard_opts[] = {
+	{"force", 0, REIN_OPT_FLAG, offsetof(struct discard_args, force), NULL, "give up one that is half done; the tree stays as it is", 0},
+	{0},
+};
+
+int rein_cli_discard(int argc, char **argv)
+{
+	struct discard_args a = {0};
+	struct rein_common common = {0};
+	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	struct rein_err err = {0};
+	int first, status;
+
+	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
+		return status;
+	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
+	    rein_tx_changes(&t, &c, &err) < 0 ||
+	    (a.force && rein_tx_stuck(&e.state, t.id) ? rein_tx_abandon(&e.state, &t, &err)
+						      : rein_tx_discard(&e.state, &t, &err)) < 0)
+		return rein_fail(&err, common.json);
+	if (common.json)
+		print_json(&t, &c, NULL, NULL);
+	else if (!common.quiet)
+		done_line("discarded", &t, &c, NULL);
+	return 0;
+}
+
+static int reverse(const char *verb, unsigned wanted, int argc, char **argv,
+		   int (*act)(const struct rein_state *, struct rein_tx *, struct rein_changes *,
+			      struct rein_err *))
+{
+	struct rein_common common = {0};
+	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	struct rein_err err = {0};
+	char next[64];
+	int first, status;
+
+	if (rein_verb_begin(verb, argc, argv, NULL, &common, &first, &e, &status))
+		return status;
+	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||
+	    rein_tx_changes(&t, &c, &err) < 0)
+		return rein_fail(&err, common.json);
+	if (act(&e.state, &t, &c, &err) < 0)
+		return report_failure(&t, &c, &err, &common, false);
+	if (common.json) {
+		print_json(&t, &c, NULL, NULL);
+		return 0;
+	}
+	snprintf(next, sizeof(next), "%s with: rein %s %s", t.state == REIN_TX_UNDONE ? "Redo" : "Undo",
+		 t.state == REIN_TX_UNDONE ? "redo" : "undo", t.id);
+	if (!common.quiet)
+		done_line(t.state == REIN_TX_UNDONE ? "undid" : "redid", &t, &c, next);
+	return 0;
+}
+
+int rein_cli_undo(int argc, char **argv)
+{
+	return reverse("undo", 1u << REIN_TX_COMMITTED, argc, argv, rein_tx_undo);
+}
+
+int rein_cli_redo(int argc, char **argv)
+{
+	return reverse("redo", 1u << REIN_TX_UNDONE, argc, argv, rein_tx_redo);
+}

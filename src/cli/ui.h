@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person sees: colour only on a terminal that wants it, ASCII where the locale is not
+ * UTF-8, widths that fit, numbers people can read. Untrusted text is always escaped.
+ */
+#ifndef REIN_CLI_UI_H
+#define REIN_CLI_UI_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "model/change.h"
+#include "txn/txn.h"
+
+enum rein_colour { REIN_PLAIN, REIN_BOLD, REIN_DIM, REIN_RED, REIN_GREEN, REIN_YELLOW, REIN_CYAN };
+
+bool rein_ui_utf8(void);
+/* The escape sequence for a stream, or "". */
+const char *rein_ui(FILE *f, enum rein_colour c);
+const char *rein_ui_off(FILE *f);
+unsigned rein_ui_width(FILE *f); /* columns; 0: not a terminal */
+
+void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr */
+void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on with it */
+/* The one place that prints an error and turns it into an exit status. */
+int rein_fail(const struct rein_err *err, bool json);
+
+/* Static buffers, a few at a time. */
+const char *rein_ui_path(const char *path);    /* escaped */
+const char *rein_ui_count(uint64_t n);	       /* 1,204 */
+const char *rein_ui_bytes(uint64_t n);	       /* 1.2 MB */
+const char *rein_ui_seconds(uint64_t ns);      /* 4.2 s */
+const char *rein_ui_ago(uint64_t then_ns, uint64_t now_ns);
+const char *rein_ui_command(char *const *argv, size_t argc, size_t max);
+
+/* "3 modified, 12 created, 1 deleted". */
+void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s);
+
+/* Send stdout through $PAGER when it is a terminal; rein_ui_page_end waits for it. */
+void rein_ui_page(bool wanted);
+void rein_ui_page_end(void);
+
+/* JSON forms shared by the verbs (schema: docs/json.md). */
+struct rein_json;
+void rein_json_tx(struct rein_json *j, const struct rein_tx *t);
+void rein_json_summary(struct rein_json *j, const struct rein_summary *s);
+void rein_json_changes(struct rein_json *j, const struct rein_tx *t, const struct rein_changes *c);
+void rein_json_out(struct rein_buf *b); /* print and newline */
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs share: their beginning, and lists of changes as people read them. */
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+#include "sys/priv.h"
+
+int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
+		    int *first, struct rein_engine *engine, int *status)
+{
+	const struct rein_verb *verb = rein_verb_find(name);
+	struct rein_err err = {0};
+
+	rein_may_master_own_files();
+	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
+		/* the answer has the form that was asked for, wherever it was asked */
+		for (int i = 1; i < argc && !verb->rest && !common->json; i++)
+			common->json = argv[i] && rein_streq(argv[i], "--json");
+		*status = rein_fail(&err, common->json);
+		return 1;
+	}
+	if (common->help) {
+		rein_opts_help(verb);
+		*status = 0;
+		return 1;
+	}
+	if (engine && rein_engine_open(engine, &err) < 0) {
+		*status = rein_fail(&err, common->json);
+		return 1;
+	}
+	if (engine && engine->recovered)
+		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
+			 engine->recovered == 1 ? "" : "s");
+	if (engine && engine->stuck.code)
+		rein_say("%s%s%s (tried again on every command; give it up: rein discard --force ID)",
+			 rein_ui(stderr, REIN_YELLOW), engine->stuck.msg, rein_ui_off(stderr));
+	return 0;
+}
+
+static const char *full_path(const struct rein_tx *t, const struct rein_change *x)
+{
+	auto_free char *p = NULL;
+
+	/* the workspace's own paths are short; another root's are told in full */
+	if (t->nroots && t->workspace && rein_streq(t->roots[x->root].real, t->workspace))
+		return rein_ui_path(*x->path ? x->path : ".");
+	p = rein_asprintf("%s%s%s", t->roots[x->root].real, *x->path ? "/" : "", x->path);
+	return rein_ui_path(p ? p : x->path);
+}
+
+static bool is_trace(const struct rein_change *x)
+{
+	return x->renamed_away || x->opaque ||
+	       (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
+		!(x->what & ~REIN_WHAT_TIMES) && !x->clash);
+}
+
+void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_changes *c, size_t max)
+{
+	static const struct {
+		const char *word;
+		enum rein_colour colour;
+	} rows[] = {
+		[REIN_CHANGE_CREATED] = {"created", REIN_GREEN},
+		[REIN_CHANGE_MODIFIED] = {"modified", REIN_YELLOW},
+		[REIN_CHANGE_DELETED] = {"deleted", REIN_RED},
+		[REIN_CHANGE_META] = {"attributes", REIN_CYAN},
+	};
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+
+		if (is_trace(x) || x->skipped)
+			continue;
+		if (max && shown == max) {
+			left++;
+			continue;
+		}
+		shown++;
+		fprintf(f, "  %s%-10s%s %s", rein_ui(f, rows[x->kind].colour),
+			x->from ? "renamed" : rows[x->kind].word, rein_ui_off(f),
+			x->from ? rein_ui_path(x->from) : full_path(t, x));
+		if (x->from)
+			fprintf(f, " -> %s", full_path(t, x));
+		else if (S_ISDIR(x->after.mode ? x->after.mode : x->before.mode) && *x->path)
+			fputc('/', f);
+		fputc('\n', f);
+	}
+	if (left)
+		fprintf(f, "  ... and %s more\n", rein_ui_count(left));
+}
+
+void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c)
+{
+	size_t shown = 0, left = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+
+		if (!x->clash || x->skipped)
+			continue;
+		if (shown == 20) {
+			left++;
+			continue;
+		}
+		shown++;
+		rein_more("%sconflict%s  %s: %s here, %s", rein_ui(stderr, REIN_RED),
+			  rein_ui_off(stderr), full_path(t, x), rein_change_kind_name(x->kind),
+			  rein_clash_text(x->clash));
+	}
+	if (left)
+		rein_more("... and %s more", rein_ui_count(left));
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function a verb: argv[0] is the verb, the result is the exit status. */
+#ifndef REIN_CLI_VERBS_H
+#define REIN_CLI_VERBS_H
+
+#include "cli/opts.h"
+#include "engine/engine.h"
+
+int rein_cli_run(int argc, char **argv);
+int rein_cli_diff(int argc, char **argv);
+int rein_cli_commit(int argc, char **argv);
+int rein_cli_discard(int argc, char **argv);
+int rein_cli_undo(int argc, char **argv);
+int rein_cli_redo(int argc, char **argv);
+int rein_cli_log(int argc, char **argv);
+int rein_cli_show(int argc, char **argv);
+int rein_cli_status(int argc, char **argv);
+int rein_cli_gc(int argc, char **argv);
+int rein_cli_doctor(int argc, char **argv);
+int rein_cli_classify(int argc, char **argv);
+int rein_cli_audit(int argc, char **argv);
+int rein_cli_metrics(int argc, char **argv);
+int rein_cli_completion(int argc, char **argv);
+int rein_cli_version(int argc, char **argv);
+int rein_cli_help(int argc, char **argv);
+
+extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
+	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[];
+
+/*
+ * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with
+ * operands argv[*first..argc); 1: done, *status is the exit status.
+ */
+int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
+		    int *first, struct rein_engine *engine, int *status);
+
+/* Lines "  created   src/x.c" for people, at most max (0: all). */
+void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_changes *c, size_t max);
+void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c);
+/* What no undo can bring back, said after a run. */
+void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o);
+
+/* Unified diff of a transaction on stdout; stat only when asked. */
+struct rein_diff {
+	bool stat, name_status;
+	uint64_t context;
+};
+int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const struct rein_diff *d,
+		    char **paths, int npaths, struct rein_err *err);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The upper directory against the real tree.
+ *
+ * Upper holds, for every path that was touched: a whiteout (deleted), a plain entry (created or
+ * changed) or a directory, which is merged with the real one unless it is marked opaque or the real
+ * one is no directory. Names hidden by the mask were absent for the command: what it did there must
+ * never reach the real thing behind the mask.
+ */
+#include "effects/scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "effects/origin.h"
+#include "sys/attr.h"
+#include "sys/file.h"
+#include "sys/tree.h"
+
+struct scan {
+	struct rein_changes *out;
+	uint32_t root;
+	int64_t begin_ns;
+	const char *real; /* the root's real directory */
+	const struct rein_strlist *renames;
+};
+
+/* One directory as the three layers have it; -1 where a layer has none. */
+struct layers {
+	int upper, real, mask;
+};
+
+static bool is_whiteout(const struct rein_fp *fp)
+{
+	return S_ISCHR(fp->mode) && fp->rdev == 0;
+}
+
+static int open_layer(int dirfd, const char *name)
+{
+	if (dirfd < 0)
+		return -1;
+	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static char *join(const char *dir, const char *name)
+{
+	return *dir ? rein_asprintf("%s/%s", dir, name) : rein_strdup(name);
+}
+
+static struct rein_change *add(struct scan *s, const char *path, int kind, bool top,
+			       const struct rein_fp *before, const struct rein_fp *after,
+			       struct rein_err *err)
+{
+	struct rein_change *x = rein_changes_add(s->out, s->root, rein_strdup(path));
+
+	if (!x) {
+		rein_err_nomem(err);
+		return NULL;
+	}
+	x->kind = (uint8_t)kind;
+	x->top = top;
+	if (before)
+		x->before = *before;
+	if (after)
+		x->after = *after;
+	return x;
+}
+
+static bool changed_since(const struct scan *s, const struct rein_fp *real)
+{
+	return real->ctime_ns > s->begin_ns;
+}
+
+/* List what lies inside a directory that appears or goes as a whole. Sets the worst clash found. */
+static int list_inside(struct scan *s, const struct layers *l, const char *dir, int kind,
+		       uint8_t *clash, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	int fd = kind == REIN_CHANGE_CREATED ? l->upper : l->real;
+
+	if (rein_names_read(fd, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *path = join(dir, names.v[i]);
+		struct rein_fp fp, mask = {0};
+		struct layers sub = {-1, -1, -1};
+		struct rein_change *x;
+		int rc = 0;
+
+		if (!path)
+			return rein_err_nomem(err);
+		if (rein_fp_at(fd, names.v[i], &fp, err) < 0 ||
+		    (l->mask >= 0 && rein_fp_at(l->mask, names.v[i], &mask, err) < 0))
+			return -err->code;
+		if (is_whiteout(&fp))
+			continue;
+		if (kind == REIN_CHANGE_DELETED && is_whiteout(&mask)) {
+			*clash = REIN_CLASH_HIDDEN;
+			continue;
+		}
+		if (kind == REIN_CHANGE_DELETED && changed_since(s, &fp) &&
+		    *clash != REIN_CLASH_HIDDEN)
+			*clash = REIN_CLASH_CHANGED;
+		x = add(s, path, kind, false, kind == REIN_CHANGE_DELETED ? &fp : NULL,
+			kind == REIN_CHANGE_CREATED ? &fp : NULL, err);
+		if (!x)
+			return -err->code;
+		if (!S_ISDIR(fp.mode))
+			continue;
+		if (kind == REIN_CHANGE_CREATED)
+			sub.upper = open_layer(fd, names.v[i]);
+		else
+			sub.real = open_layer(fd, names.v[i]);
+		sub.mask = open_layer(l->mask, names.v[i]);
+		/* a directory nobody may read goes as it is */
+		if (sub.upper >= 0 || sub.real >= 0)
+			rc = list_inside(s, &sub, path, kind, clash, err);
+		rein_closep_(&sub.upper);
+		rein_closep_(&sub.real);
+		rein_closep_(&sub.mask);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int list_dir(struct scan *s, const struct layers *l, const char *name, const char *path,
+		    int kind, uint8_t *clash, struct rein_err *err)
+{
+	auto_close int upper = kind == REIN_CHANGE_CREATED ? open_layer(l->upper, name) : -1;
+	auto_close int real = kind == REIN_CHANGE_DELETED ? open_layer(l->real, name) : -1;
+	auto_close int mask = open_layer(l->mask, name);
+	struct layers sub = {upper, real, mask};
+
+	if (upper < 0 && real < 0)
+		return errno == EACCES ? 0 : rein_err_errno(err, "open directory '%s'", path);
+	return list_inside(s, &sub, path, kind, clash, err);
+}
+
+static int created(struct scan *s, const struct layers *l, const char *name, const char *path,
+		   const struct rein_fp *up, uint8_t clash, struct rein_err *err)
+{
+	size_t at = s->out->n;
+	uint8_t inner = REIN_CLASH_NONE;
+
+	if (!add(s, path, REIN_CHANGE_CREATED, true, NULL, up, err))
+		return -err->code;
+	s->out->v[at].clash = clash;
+	if (S_ISDIR(up->mode))
+		return list_dir(s, l, name, path, REIN_CHANGE_CREATED, &inner, err);
+	return 0;
+}
+
+static int deleted(struct scan *s, const struct layers *l, const char *name, const char *path,
+		   const struct rein_fp *real, struct rein_err *err)
+{
+	size_t at = s->out->n;
+	uint8_t clash = changed_since(s, real) ? REIN_CLASH_CHANGED : REIN_CLASH_NONE;
+
+	if (!add(s, path, REIN_CHANGE_DELETED, true, real, NULL, err))
+		return -err->code;
+	if (S_ISDIR(real->mode) &&
+	    list_dir(s, l, name, path, REIN_CHANGE_DELETED, &clash, err) < 0)
+		return -err->code;
+	s->out->v[at].clash = clash;
+	return 0;
+}
+
+static int same_link(const struct layers *l, const char *name)
+{
+	char a[4097], b[4097];
+	ssize_t n = readlinkat(l->upper, name, a, sizeof(a));
+	ssize_t m = readlinkat(l->real, name, b, sizeof(b));
+
+	return n >= 0 && n == m && memcmp(a, b, (size_t)n) == 0;
+}
+
+/* 1 same content, 0 not, negative error. Both of one type. */
+static int same_content(const struct layers *l, const char *name, const struct rein_fp *up,
+			const struct rein_fp *real, struct rein_err *err)
+{
+	auto_close int a = -1, b = -1;
+
+	if (S_ISLNK(up->mode))
+		return same_link(l, name);
+	if (!S_ISREG(up->mode))
+		return up->rdev == real->rdev;
+	if (up->size != real->size)
+		return 0;
+	/* the access time is evidence: see copied_up */
+	a = rein_open_quiet(l->upper, name);
+	b = rein_open_quiet(l->real, name);
+	if (a < 0 || b < 0)
+		return errno == EACCES ? up->mtime_ns == real->mtime_ns
+				       : rein_err_errno(err, "compare '%s'", name);
+	return rein_file_same_data(a, b, err);
+}
+
+static uint8_t what_of(unsigned differ)
+{
+	return (uint8_t)((differ & REIN_ATTR_MODE ? REIN_WHAT_MODE : 0) |
+			 (differ & REIN_ATTR_OWNER ? REIN_WHAT_OWNER : 0) |
+			 (differ & REIN_ATTR_MTIME ? REIN_WHAT_TIMES : 0) |
+			 (differ & REIN_ATTR_XATTR ? REIN_WHAT_XATTR : 0));
+}
+
+static int attrs_what(int a, const char *na, int b, const char *nb, uint8_t *ret, struct rein_err *err)
+{
+	auto_(rein_attrs_done) struct rein_attrs x = {0}, y = {0};
+
+	if (rein_attrs_read(a, na, &x, err) < 0 || rein_attrs_read(b, nb, &y, err) < 0)
+		return -err->code;
+	*ret = what_of(rein_attrs_differ(&x, &y));
+	return 0;
+}
+
+/* Did something else get this name by a rename? */
+static bool renamed_onto(const struct scan *s, const char *path)
+{
+	size_t n = strlen(s->real);
+
+	for (size_t i = 0; i + 1 < s->renames->n; i += 2)
+		for (int side = 0; side < 2; side++) { /* an exchange goes both ways */
+			const char *p = s->renames->v[i + side];
+
+			if (!strncmp(p, s->real, n) && p[n] == '/' && rein_streq(p + n + 1, path))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Was this name of a hard-linked file written through, or replaced by another file? As root the
+ * overlay tells. Else: what took the name by a rename is known from the box; what was made anew has
+ * an access time of its own, while a copy keeps the original's (the box's mounts never update it).
+ */
+static bool copied_up(const struct scan *s, const struct layers *l, const char *name,
+		      const char *path, const struct rein_fp *up, const struct rein_fp *real)
+{
+	int known = rein_origin_is(l->upper, name, l->real, name);
+
+	if (known >= 0)
+		return known;
+	return up->atime_ns == real->atime_ns && !renamed_onto(s, path);
+}
+
+/* An opaque directory stands in for the real one: what differs inside, for people. */
+static int compare_inside(struct scan *s, const struct layers *l, const char *dir, uint8_t *clash,
+			  struct rein_err *err);
+
+static int compare_entry(struct scan *s, const struct layers *l, const char *name, const char *path,
+			 const struct rein_fp *up, const struct rein_fp *real, uint8_t *clash,
+			 struct rein_err *err)
+{
+	uint8_t what = 0;
+	int same;
+
+	if (changed_since(s, real) && *clash == REIN_CLASH_NONE)
+		*clash = REIN_CLASH_CHANGED;
+	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
+		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
+		auto_close int m = open_layer(l->mask, name);
+		struct layers sub = {u, r, m};
+
+		return u < 0 || r < 0 ? 0 : compare_inside(s, &sub, path, clash, err);
+	}
+	if ((up->mode & S_IFMT) != (real->mode & S_IFMT)) {
+		struct rein_change *x = add(s, path, REIN_CHANGE_MODIFIED, false, real, up, err);
+
+		if (!x)
+			return -err->code;
+		x->what = REIN_WHAT_TYPE;
+		if (S_ISDIR(real->mode))
+			return list_dir(s, l, name, path, REIN_CHANGE_DELETED, clash, err);
+		if (S_ISDIR(up->mode))
+			return list_dir(s, l, name, path, REIN_CHANGE_CREATED, clash, err);
+		return 0;
+	}
+	same = same_content(l, name, up, real, err);
+	if (same < 0 || attrs_what(l->upper, name, l->real, name, &what, err) < 0)
+		return -err->code;
+	if (!same || what) {
+		struct rein_change *x = add(s, path, same ? REIN_CHANGE_META : REIN_CHANGE_MODIFIED,
+					    false, real, up, err);
+
+		if (!x)
+			return -err->code;
+		x->what = (uint8_t)(what | (same ? 0 : REIN_WHAT_CONTENT));
+	}
+	return 0;
+}
+
+static int compare_inside(struct scan *s, const struct layers *l, const char *dir, uint8_t *clash,
+			  struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names ups = {0}, reals = {0};
+	size_t i = 0, k = 0;
+
+	if (rein_names_read(l->upper, "", &ups, err) < 0 ||
+	    rein_names_read(l->real, "", &reals, err) < 0)
+		return -err->code;
+	while (i < ups.n || k < reals.n) {
+		int order = i >= ups.n ? 1 : k >= reals.n ? -1 : strcmp(ups.v[i], reals.v[k]);
+		const char *name = order <= 0 ? ups.v[i] : reals.v[k];
+		auto_free char *path = join(dir, name);
+		struct rein_fp up = {0}, real = {0}, mask = {0};
+		struct rein_change *x;
+
+		i += order <= 0;
+		k += order >= 0;
+		if (!path)
+			return rein_err_nomem(err);
+		if ((order <= 0 && rein_fp_at(l->upper, name, &up, err) < 0) ||
+		    (order >= 0 && rein_fp_at(l->real, name, &real, err) < 0) ||
+		    (l->mask >= 0 && rein_fp_at(l->mask, name, &mask, err) < 0))
+			return -err->code;
+		if (is_whiteout(&up))
+			up.mode = 0;
+		if (is_whiteout(&mask) && real.mode)
+			*clash = REIN_CLASH_HIDDEN;
+		if (up.mode && real.mode) {
+			if (compare_entry(s, l, name, path, &up, &real, clash, err) < 0)
+				return -err->code;
+			continue;
+		}
+		if (!up.mode && !real.mode)
+			continue;
+		if (real.mode && changed_since(s, &real) && *clash == REIN_CLASH_NONE)
+			*clash = REIN_CLASH_CHANGED;
+		x = add(s, path, up.mode ? REIN_CHANGE_CREATED : REIN_CHANGE_DELETED, false,
+			real.mode ? &real : NULL, up.mode ? &up : NULL, err);
+		if (!x)
+			return -err->code;
+		if (S_ISDIR(up.mode | real.mode) &&
+		    list_dir(s, l, name, path, x->kind, clash, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* The name exists on both sides and is not a merged directory: replaced, changed, or untouched. */
+static int replaced(struct scan *s, const struct layers *l, const char *name, const char *path,
+		    const struct rein_fp *up, const struct rein_fp *real, struct rein_err *err)
+{
+	size_t at = s->out->n;
+	uint8_t clash = changed_since(s, real) ? REIN_CLASH_CHANGED : REIN_CLASH_NONE;
+	bool same_type = (up->mode & S_IFMT) == (real->mode & S_IFMT);
+	uint8_t what = 0;
+	int same = 0;
+	struct rein_change *x;
+
+	if (same_type && !S_ISDIR(up->mode)) {
+		same = same_content(l, name, up, real, err);
+		if (same < 0 || attrs_what(l->upper, name, l->real, name, &what, err) < 0)
+			return -err->code;
+		/* an untouched copy; one with several names may join a link made in the box */
+		if (same && !what && up->nlink < 2)
+			return 0;
+	}
+	x = add(s, path, same ? REIN_CHANGE_META : REIN_CHANGE_MODIFIED, true, real, up, err);
+	if (!x)
+		return -err->code;
+	x->what = (uint8_t)(what | (same_type ? (same ? 0 : REIN_WHAT_CONTENT) : REIN_WHAT_TYPE));
+	if (same_type && !S_ISDIR(up->mode))
+		x->in_place = same || (real->nlink > 1 && copied_up(s, l, name, path, up, real));
+	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
+		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
+		auto_close int m = open_layer(l->mask, name);
+		struct layers sub = {u, r, m};
+
+		x->opaque = true;
+		x->what = REIN_WHAT_CONTENT;
+		if (u >= 0 && r >= 0 && compare_inside(s, &sub, path, &clash, err) < 0)
+			return -err->code;
+	} else if (S_ISDIR(real->mode)) {
+		if (list_dir(s, l, name, path, REIN_CHANGE_DELETED, &clash, err) < 0)
+			return -err->code;
+	} else if (S_ISDIR(up->mode)) {
+		uint8_t inner = 0;
+
+		if (list_dir(s, l, name, path, REIN_CHANGE_CREATED, &inner, err) < 0)
+			return -err->code;
+	}
+	s->out->v[at].clash = clash;
+	return 0;
+}
+
+/*
+ * Metadata of a merged directory. What the command saw came from the mask where the mask has the
+ * directory. A real directory's ctime also moves when names change in it, so only a difference
+ * that matters (not its times) can clash.
+ */
+static int merged_meta(struct scan *s, const struct layers *l, const char *path,
+		       const struct rein_fp *up, const struct rein_fp *real, struct rein_err *err)
+{
+	uint8_t what;
+	struct rein_change *x;
+
+	if (attrs_what(l->upper, "", l->real, "", &what, err) < 0)
+		return -err->code;
+	if (l->mask >= 0 && what & REIN_WHAT_XATTR) {
+		uint8_t seen;
+
+		if (attrs_what(l->upper, "", l->mask, "", &seen, err) < 0)
+			return -err->code;
+		what &= (uint8_t)(seen | ~REIN_WHAT_XATTR);
+	}
+	/* without privilege an owner cannot change; the overlay's own face may have another group */
+	if (geteuid() != 0)
+		what &= (uint8_t)~REIN_WHAT_OWNER;
+	if (!what)
+		return 0;
+	x = add(s, path, REIN_CHANGE_META, true, real, up, err);
+	if (!x)
+		return -err->code;
+	x->what = what;
+	if (what & ~REIN_WHAT_TIMES && changed_since(s, real))
+		x->clash = REIN_CLASH_CHANGED;
+	return 0;
+}
+
+static int merged(struct scan *s, const struct layers *l, const char *dir, const struct rein_fp *up,
+		  const struct rein_fp *real, struct rein_err *err);
+
+static int entry(struct scan *s, const struct layers *l, const char *name, const char *path,
+		 struct rein_err *err)
+{
+	struct rein_fp up, real, mask = {0};
+	bool hidden;
+
+	if (rein_fp_at(l->upper, name, &up, err) < 0 || rein_fp_at(l->real, name, &real, err) < 0 ||
+	    (l->mask >= 0 && rein_fp_at(l->mask, name, &mask, err) < 0))
+		return -err->code;
+	hidden = real.mode && is_whiteout(&mask);
+	if (is_whiteout(&up)) {
+		if (!real.mode || hidden || is_whiteout(&real))
+			return 0; /* made and removed again in the box */
+		return deleted(s, l, name, path, &real, err);
+	}
+	if (hidden)
+		return created(s, l, name, path, &up, REIN_CLASH_HIDDEN, err);
+	if (!real.mode)
+		return created(s, l, name, path, &up, REIN_CLASH_NONE, err);
+	if (S_ISDIR(up.mode) && S_ISDIR(real.mode) && !rein_attrs_opaque(l->upper, name)) {
+		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
+		auto_close int m = open_layer(l->mask, name);
+		struct layers sub = {u, r, m};
+
+		if (u < 0 || r < 0)
+			return rein_err_errno(err, "open directory '%s'", path);
+		return merged(s, &sub, path, &up, &real, err);
+	}
+	return replaced(s, l, name, path, &up, &real, err);
+}
+
+static int merged(struct scan *s, const struct layers *l, const char *dir, const struct rein_fp *up,
+		  const struct rein_fp *real, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+
+	if (merged_meta(s, l, dir, up, real, err) < 0 || rein_names_read(l->upper, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *path = join(dir, names.v[i]);
+
+		if (!path)
+			return rein_err_nomem(err);
+		if (entry(s, l, names.v[i], path, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+int rein_scan(const struct rein_root *root, uint32_t index, int64_t begin_ns,
+	      const struct rein_strlist *renames, struct rein_changes *out, struct rein_err *err)
+{
+	auto_close int upper = open(root->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int mask = root->mask ? open(root->mask, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct scan s = {out, index, begin_ns, root->real, renames};
+	struct layers l = {upper, real, mask};
+	struct rein_fp up_fp, real_fp;
+
+	if (upper < 0)
+		return rein_err_errno(err, "open '%s'", root->upper);
+	if (real < 0)
+		return rein_err_errno(err, "open '%s'", root->real);
+	if (root->mask && mask < 0)
+		return rein_err_errno(err, "open '%s'", root->mask);
+	if (rein_fp_at(upper, "", &up_fp, err) < 0 || rein_fp_at(real, "", &real_fp, err) < 0)
+		return -err->code;
+	return merged(&s, &l, "", &up_fp, &real_fp, err);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, running, settling: the stages in order. */
+#include "engine/engine.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "effects/scan.h"
+#include "sandbox/env.h"
+#include "sandbox/hide.h"
+#include "sandbox/launch.h"
+#include "sys/attr.h"
+#include "sys/priv.h"
+#include "sys/tree.h"
+
+#ifndef REIN_LIBEXECDIR
+#define REIN_LIBEXECDIR "/usr/local/libexec/rein"
+#endif
+
+/* DIR/rein-box for the directory of a file, if it is there; *ret untouched otherwise. */
+static int beside(char *file, char **ret)
+{
+	char *slash = strrchr(file, '/');
+	char *path;
+
+	if (!slash)
+		return 0;
+	*slash = '\0';
+	path = rein_asprintf("%s/rein-box", file);
+	if (!path)
+		return -1;
+	if (access(path, X_OK) < 0) {
+		rein_free(path);
+		return 0;
+	}
+	*ret = path;
+	return 1;
+}
+
+/* Beside the program or the library (a build tree), else where it was installed. */
+static char *find_box(void)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *path = NULL;
+	Dl_info info;
+
+	if (n > 0) {
+		self[n] = '\0';
+		if (beside(self, &path) != 0)
+			return path;
+	}
+	if (dladdr((void *)(uintptr_t)rein_engine_open, &info) && info.dli_fname && *info.dli_fname == '/') {
+		snprintf(self, sizeof(self), "%s", info.dli_fname);
+		if (beside(self, &path) != 0)
+			return path;
+	}
+	return rein_strdup(REIN_LIBEXECDIR "/rein-box");
+}
+
+int rein_engine_open(struct rein_engine *e, struct rein_err *err)
+{
+	*e = (struct rein_engine){.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	if (rein_state_open(NULL, &e->state, err) < 0)
+		return -err->code;
+	e->box_program = find_box();
+	if (!e->box_program) {
+		rein_engine_done(e);
+		return rein_err_nomem(err);
+	}
+	e->recovered = rein_tx_recover(&e->state, &e->stuck, err);
+	if (e->recovered < 0) {
+		rein_engine_done(e);
+		return -err->code;
+	}
+	return 0;
+}
+
+void rein_engine_done(struct rein_engine *e)
+{
+	rein_state_done(&e->state);
+	rein_free(take_ptr(e->box_program));
+}
+
+void rein_run_done(struct rein_run *r)
+{
+	rein_strlist_done(&r->result.link_renames);
+	for (size_t i = 0; i < r->nmasks; i++)
+		rein_hide_list_done(&r->masks[i]);
+	rein_free(take_ptr(r->masks));
+	r->nmasks = 0;
+	rein_tx_done(&r->tx);
+	rein_changes_done(&r->changes);
+	rein_view_done(&r->view);
+	rein_strlist_done(&r->env_dropped);
+}
+
+static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_view *ret,
+		     struct rein_err *err)
+{
+	struct rein_view_opts v = {
+		.cwd = getenv("PWD"),
+		.home = getenv("HOME"),
+		.workspace = o->workspace,
+		.state_dir = e->state.dir,
+		.whole_system = o->whole_system,
+		.offline = o->net == REIN_NET_NONE,
+		.rw = o->rw.v,
+		.ro = o->ro.v,
+		.hide = o->hide.v,
+		.scratch = o->scratch.v,
+		.uid = geteuid(),
+		.rootless = !rein_is_root(),
+	};
+	struct stat a, b;
+
+	/* $PWD is believed only where it really leads here */
+	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
+	    a.st_ino != b.st_ino)
+		v.cwd = NULL;
+	return rein_view_plan(&v, ret, err);
+}
+
+static int begin(const struct rein_engine *e, const struct rein_view *v, struct rein_tx *ret,
+		 struct rein_err *err)
+{
+	auto_free const char **reals = rein_calloc(v->ncow, sizeof(*reals));
+
+	if (!reals)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < v->ncow; i++)
+		reals[i] = v->cow[i].path;
+	return rein_tx_begin(&e->state, reals, v->ncow, ret, err);
+}
+
+/*
+ * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
+ * beforehand, with the real one's face, the command can work in them.
+ */
+static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list *h,
+			  struct rein_err *err)
+{
+	auto_close int real = -1, upper = -1;
+
+	if (!h->nforeign)
+		return 0;
+	real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (real < 0 || upper < 0)
+		return rein_err_errno(err, "open '%s'", r->real);
+	for (size_t i = 0; i < h->nforeign; i++) {
+		const struct rein_foreign_dir *f = &h->foreign[i];
+		auto_(rein_attrs_done) struct rein_attrs a = {0};
+
+		if (f->uid != geteuid() || !*f->path)
+			continue; /* only the group can be given without privilege */
+		if (rein_mkdirs(upper, f->path, err) < 0 ||
+		    rein_attrs_read(real, f->path, &a, err) < 0)
+			return -err->code;
+		if (fchownat(upper, f->path, (uid_t)-1, f->gid, 0) < 0) {
+			unlinkat(upper, f->path, AT_REMOVEDIR);
+			continue;
+		}
+		if (rein_attrs_apply(upper, f->path, &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* Hide what must not be seen in each tree, and Rein's own store where it lies inside one. */
+static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
+{
+	const struct rein_view *v = &run->view;
+	struct rein_tx *t = &run->tx;
+
+	run->masks = rein_calloc(t->nroots, sizeof(*run->masks));
+	if (!run->masks)
+		return rein_err_nomem(err);
+	for (size_t at = 0; at < t->nroots; at++) {
+		struct rein_root *r = &t->roots[at];
+		struct rein_cow *cow = &v->cow[at];
+		struct rein_hide_opts o = {
+			.state_dir = e->state.dir,
+			.show = cow->show.v,
+			.whole = cow->whole,
+			.rootless = !rein_is_root(),
+			.uid = geteuid(),
+			.gid = getegid(),
+			.search = v->workspace,
+		};
+
+		run->masks[at] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+		run->nmasks++;
+		for (size_t i = 0; i < t->nroots; i++) {
+			auto_free char *place = rein_strdup(t->roots[i].store);
+
+			/* PLACE/ID/rN: the place itself is hidden */
+			for (int up = 0; place && up < 2; up++) {
+				char *slash = strrchr(place, '/');
+
+				if (slash)
+					*slash = '\0';
+			}
+			if (!place)
+				return rein_err_nomem(err);
+			if (rein_path_within(place, r->real) && !rein_path_within(place, e->state.dir) &&
+			    !rein_strlist_has(&cow->hide, place) &&
+			    rein_strlist_add(&cow->hide, place) < 0)
+				return rein_err_nomem(err);
+		}
+		o.hide = cow->hide.v;
+		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
+		    rescue_foreign(r, &run->masks[at], err) < 0)
+			return -err->code;
+		run->foreign += run->masks[at].nforeign;
+	}
+	return 0;
+}
+
+static int describe(struct rein_tx *t, const struct rein_view *v, char **argv, struct rein_err *err)
+{
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	t->workspace = rein_strdup(v->workspace);
+	t->cwd = rein_strdup(v->cwd);
+	t->argv = rein_calloc(n, sizeof(*t->argv));
+	if (!t->workspace || !t->cwd || !t->argv)
+		return rein_err_nomem(err);
+	for (; t->argc < n; t->argc++) {
+		t->argv[t->argc] = rein_strdup(argv[t->argc]);
+		if (!t->argv[t->argc])
+			return rein_err_nomem(err);
+	}
+	return 0;
+}
+
+/* Several commands in one transaction: what the earlier ones renamed still counts. */
+static int run_box(const struct rein_box_spec *spec, const char *program, struct rein_run *r,
+		   struct rein_err *err)
+{
+	struct rein_strlist before = r->result.link_renames;
+	int rc;
+
+	r->result.link_renames = (struct rein_strlist){0};
+	rc = rein_box_launch(spec, program, &r->result, err);
+	for (size_t i = 0; rc == 0 && i < r->result.link_renames.n; i++)
+		if (rein_strlist_add(&before, r->result.link_renames.v[i]) < 0)
+			rc = rein_err_nomem(err);
+	rein_strlist_done(&r->result.link_renames);
+	r->result.link_renames = before;
+	return rc;
+}
+
+static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		  struct rein_err *err)
+{
+	extern char **environ;
+	auto_(rein_env_done) struct rein_env env = {0};
+	struct rein_env_opts eo = {
+		.environ = environ,
+		.set = o->env.v,
+		.files = o->env_file.v,
+		.defaults = r->view.env.v,
+		.cwd = r->view.cwd,
+	};
+	struct rein_box_spec spec = {
+		.argv = o->argv,
+		.cwd = r->view.cwd,
+		.hostname = "rein",
+		.roots = r->tx.roots,
+		.nroots = r->tx.nroots,
+		.paths = r->view.paths,
+		.npaths = r->view.npaths,
+		.whole_system = r->view.whole_root,
+		.net = o->net,
+		.nested = o->nested,
+		.caps = o->caps,
+		.timeout_ns = o->timeout_ns,
+		.idle_timeout_ns = o->idle_timeout_ns,
+	};
+
+	if (rein_env_make(&eo, &env, err) < 0)
+		return -err->code;
+	spec.envp = env.envp.v;
+	r->env_dropped = env.dropped;
+	env.dropped = (struct rein_strlist){0};
+	return run_box(&spec, e->box_program, r, err);
+}
+
+static int scan(struct rein_run *r, struct rein_err *err)
+{
+	for (size_t i = 0; i < r->tx.nroots; i++)
+		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.link_renames,
+			      &r->changes, err) < 0)
+			return -err->code;
+	return rein_scan_finish(r->tx.roots, r->tx.nroots, &r->result.link_renames, &r->changes, err);
+}
+
+/* Only directories whose time moved because something was made and removed in them. */
+static bool only_traces(const struct rein_run *r)
+{
+	for (size_t i = 0; i < r->changes.n; i++) {
+		const struct rein_change *x = &r->changes.v[i];
+
+		if (x->kind != REIN_CHANGE_META || !S_ISDIR(x->after.mode) ||
+		    x->what & ~REIN_WHAT_TIMES || x->after.mtime_ns < r->tx.begin_ns[x->root])
+			return false;
+	}
+	return true;
+}
+
+/* A tree that is between two states is no ground to build on. */
+static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+
+	if (!e->stuck.code)
+		return 0;
+	if (rein_names_read(e->state.journal_fd, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+		struct rein_err unknown = {0};
+		bool ours = rein_tx_load(&e->state, names.v[i], &t, &unknown) < 0;
+
+		for (size_t r = 0; r < t.nroots; r++)
+			for (size_t k = 0; k < v->ncow; k++)
+				ours |= rein_path_within(t.roots[r].real, v->cow[k].path) ||
+					rein_path_within(v->cow[k].path, t.roots[r].real);
+		if (ours)
+			return rein_err_set(err, REIN_E_STATE,
+					    "transaction %s is half done here: put back what it needs, or give "
+					    "it up: rein discard --force %s",
+					    names.v[i], names.v[i]);
+	}
+	return 0;
+}
+
+int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
+		      struct rein_err *err)
+{
+	struct rein_run r = {.tx = {.dirfd = -1}};
+	struct rein_err ignored = {0};
+
+	if (plan_view(e, o, &r.view, err) < 0 || refuse_half_done(e, &r.view, err) < 0 ||
+	    begin(e, &r.view, &r.tx, err) < 0)
+		goto fail;
+	r.has_tx = true;
+	/* on disk before the command starts: a crash leaves a transaction, not a riddle */
+	if (describe(&r.tx, &r.view, o->argv, err) < 0 || mask_roots(e, &r, err) < 0 ||
+	    rein_tx_save(&e->state, &r.tx, false, err) < 0)
+		goto fail;
+	*ret = r;
+	return 0;
+fail:
+	rein_engine_drop(e, &r, &ignored);
+	rein_run_done(&r);
+	return -err->code;
+}
+
+int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		     struct rein_err *err)
+{
+	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
+	if (r->execs++ && rein_tx_reopen(&r->tx, err) < 0)
+		return -err->code;
+	if (launch(e, o, r, err) < 0)
+		return -err->code;
+	r->tx.ended_ns = rein_now_ns();
+	r->tx.status = r->result.status;
+	r->tx.end = r->result.end;
+	return 0;
+}
+
+int rein_engine_scan(struct rein_run *r, struct rein_err *err)
+{
+	rein_changes_done(&r->changes);
+	/* effects that cannot be read cannot be judged: nothing of them may be committed */
+	while (scan(r, err) < 0) {
+		if (!rein_master_own_files(err->sys))
+			return rein_err_prefix(err, "read the effects");
+		rein_changes_done(&r->changes);
+	}
+	rein_changes_sum(&r->changes, &r->sum);
+	return 0;
+}
+
+int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
+{
+	if (rein_engine_scan(r, err) < 0)
+		return -err->code;
+	return only_traces(r) ? rein_engine_drop(e, r, err) : 0;
+}
+
+int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
+{
+	if (!r->has_tx)
+		return 0;
+	r->has_tx = false;
+	return rein_tx_drop(&e->state, &r->tx, err);
+}
+
+int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
+		    struct rein_err *err)
+{
+	struct rein_run r;
+	struct rein_err ignored = {0};
+
+	if (rein_engine_begin(e, o, &r, err) < 0)
+		return -err->code;
+	if (rein_engine_exec(e, o, &r, err) < 0 || rein_engine_effects(e, &r, err) < 0) {
+		rein_engine_drop(e, &r, &ignored);
+		rein_run_done(&r);
+		return -err->code;
+	}
+	*ret = r;
+	return 0;
+}
+
+static int set_reason(struct rein_tx *t, const char *reason)
+{
+	rein_free(t->reason);
+	t->reason = reason ? rein_strdup(reason) : NULL;
+	return reason && !t->reason ? -1 : 0;
+}
+
+int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
+		       enum rein_settle how, const char *reason, struct rein_err *err)
+{
+	struct rein_err held = {0};
+
+	if (set_reason(t, reason) < 0)
+		return rein_err_nomem(err);
+	switch (how) {
+	case REIN_SETTLE_COMMIT:
+		if (rein_tx_commit(&e->state, t, c, err) == 0)
+			return 0;
+		if (t->state == REIN_TX_RUNNING) {
+			set_reason(t, err->code == REIN_E_CONFLICT ? "conflict" : "commit failed");
+			if (rein_tx_hold(&e->state, t, c, &held) < 0)
+				return rein_err_prefix(err, "could not even be held (%s)", held.msg);
+		}
+		return -err->code;
+	case REIN_SETTLE_DISCARD:
+		if (rein_tx_save_changes(t, c, false, err) < 0)
+			return -err->code;
+		return rein_tx_discard(&e->state, t, err);
+	case REIN_SETTLE_HOLD:
+		break;
+	}
+	return rein_tx_hold(&e->state, t, c, err);
+}

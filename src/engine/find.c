@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which transaction is meant. */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sandbox/hide.h"
+#include "base/auto.h"
+#include "effects/scan.h"
+#include "engine/engine.h"
+
+/* Does the caller stand in this transaction's workspace? */
+static bool is_here(const struct rein_tx *t, const char *cwd)
+{
+	return t->workspace && (!*cwd || rein_path_within(cwd, t->workspace));
+}
+
+static int pick(struct rein_tx_list *l, const char *cwd, unsigned wanted, uint64_t back)
+{
+	/* those of this workspace; if there are none at all, those of any */
+	for (int any = 0; any < 2; any++) {
+		bool some = false;
+		uint64_t left = back;
+
+		for (size_t i = 0; i < l->n; i++) {
+			if ((!any && !is_here(&l->v[i], cwd)))
+				continue;
+			some = true;
+			if (!(wanted & 1u << l->v[i].state))
+				continue;
+			if (left-- == 0)
+				return (int)i;
+		}
+		if (some)
+			return -1;
+	}
+	return -1;
+}
+
+static const char *wanted_text(unsigned wanted)
+{
+	if (wanted == 1u << REIN_TX_COMMITTED)
+		return "no committed transaction here";
+	if (wanted == 1u << REIN_TX_UNDONE)
+		return "no undone transaction here";
+	if (wanted & 1u << REIN_TX_COMMITTED)
+		return "no transaction here";
+	return "no held transaction here";
+}
+
+static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
+			struct rein_err *err)
+{
+	const struct rein_strlist none = {0}; /* what was renamed died with the run */
+
+	for (size_t i = 0; i < t->nroots; i++) {
+		auto_close int lock = -1;
+
+		/* what the command could not see: swept meanwhile, or lost with the memory it was in */
+		if ((t->roots[i].mask &&
+		     rein_hide_revive(e->state.dir, t->roots[i].mask, &lock, err) < 0) ||
+		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
+			return -err->code;
+	}
+	return rein_scan_finish(t->roots, t->nroots, &none, c, err);
+}
+
+/* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
+static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
+{
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+
+	if (rein_tx_load(&e->state, id, &t, err) < 0)
+		return -err->code;
+	if (read_effects(e, &t, &c, err) < 0) {
+		/* a power cut took its layers: nothing of it can be judged, so nothing of it lands */
+		rein_free(t.reason);
+		t.reason = rein_asprintf("interrupted: %s", err->msg);
+		*err = (struct rein_err){0};
+		rein_changes_done(&c);
+		if (rein_tx_save_changes(&t, &c, false, err) < 0)
+			return -err->code;
+		return rein_tx_discard(&e->state, &t, err);
+	}
+	if (!t.reason)
+		t.reason = rein_strdup("interrupted: the run never ended");
+	return rein_tx_hold(&e->state, &t, &c, err);
+}
+
+static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein_err *err)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].state != REIN_TX_RUNNING || rein_tx_alive(&e->state, l->v[i].id))
+			continue;
+		if (adopt(e, l->v[i].id, err) < 0)
+			return -err->code;
+		l->v[i].state = REIN_TX_HELD;
+	}
+	return 0;
+}
+
+static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *err)
+{
+	size_t n = strlen(name);
+	int found = -1;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (rein_streq(l->v[i].id, name))
+			return (int)i;
+		if (n >= 2 && !strncmp(l->v[i].id, name, n)) {
+			if (found >= 0)
+				return rein_err_set(err, REIN_E_NOTFOUND,
+						    "'%s' is the beginning of several transactions", name);
+			found = (int)i;
+		}
+	}
+	return found < 0 ? -REIN_E_NOTFOUND : found;
+}
+
+int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
+		     struct rein_err *err)
+{
+	auto_(rein_tx_list_done) struct rein_tx_list l = {0};
+	char cwd[PATH_MAX];
+	uint64_t back = 0;
+	int at;
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		cwd[0] = '\0';
+	if (rein_tx_list(&e->state, &l, err) < 0 || adopt_dead(e, &l, err) < 0)
+		return -err->code;
+	if (!name || name[0] == '@') {
+		if (name && name[1] && (name[1] != '~' || (name[2] && !rein_parse_u64(name + 2, 1u << 20, &back))))
+			return rein_err_set(err, REIN_E_USAGE,
+					    "'%s' is not a transaction: an id, @ or @~1", name);
+		if (name && name[1] == '~' && !name[2])
+			back = 1;
+		at = pick(&l, cwd, name ? ~0u : wanted, back);
+		if (at < 0)
+			return rein_err_set(err, REIN_E_NOTFOUND, "%s (see: rein log)",
+					    name ? "no such transaction" : wanted_text(wanted));
+	} else {
+		at = find_id(&l, name, err);
+		/* not in the list: unknown, or its description cannot be read, which is then said */
+		if (at < 0)
+			return err->code ? -err->code : rein_tx_load(&e->state, name, ret, err);
+	}
+	return rein_tx_load(&e->state, l.v[at].id, ret, err);
+}
+
+int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err)
+{
+	struct rein_tx_list l = {0};
+
+	if (rein_tx_list(&e->state, &l, err) < 0)
+		return -err->code;
+	if (adopt_dead(e, &l, err) < 0) {
+		rein_tx_list_done(&l);
+		return -err->code;
+	}
+	*ret = l;
+	return 0;
+}

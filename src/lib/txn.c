@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* include/rein/txn.h over the engine. */
+#include <rein/txn.h>
+
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "engine/engine.h"
+
+struct rein_txn {
+	struct rein_engine engine;
+	struct rein_run_opts opts;
+	struct rein_run run;
+	bool begun;	/* the box was planned */
+	bool decided;	/* committed, held or gone */
+	bool effects;	/* run.changes is up to date */
+	char *workspace;
+};
+
+static int copy_list(struct rein_strlist *to, const char *const *from)
+{
+	for (; from && *from; from++)
+		if (rein_strlist_add(to, *from) < 0)
+			return -1;
+	return 0;
+}
+
+static void free_opts(struct rein_run_opts *o)
+{
+	struct rein_strlist *lists[] = {&o->rw, &o->ro, &o->hide, &o->scratch, &o->env, &o->env_file};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		rein_strlist_done(lists[i]);
+}
+
+static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct rein_err *err)
+{
+	if (!o)
+		return 0;
+	if (o->size != sizeof(*o))
+		return rein_err_set(err, REIN_E_USAGE, "rein_txn_opts.size is %zu, not %zu", o->size,
+				    sizeof(*o));
+	if (o->workspace && !(t->workspace = rein_strdup(o->workspace)))
+		return rein_err_nomem(err);
+	t->opts.workspace = t->workspace;
+	t->opts.whole_system = o->whole_system;
+	t->opts.nested = o->allow_nested;
+	t->opts.net = o->share_network ? REIN_NET_HOST : REIN_NET_NONE;
+	t->opts.timeout_ns = o->timeout_ns;
+	t->opts.idle_timeout_ns = o->idle_timeout_ns;
+	if (copy_list(&t->opts.rw, o->rw) < 0 || copy_list(&t->opts.ro, o->ro) < 0 ||
+	    copy_list(&t->opts.hide, o->hide) < 0 || copy_list(&t->opts.scratch, o->scratch) < 0 ||
+	    copy_list(&t->opts.env, o->env) < 0)
+		return rein_err_nomem(err);
+	return 0;
+}
+
+static int new_handle(struct rein_txn **ret, struct rein_err *err)
+{
+	struct rein_txn *t = rein_alloc(sizeof(*t));
+
+	if (!t)
+		return rein_err_nomem(err);
+	t->run.tx.dirfd = -1;
+	if (rein_engine_open(&t->engine, err) < 0) {
+		rein_free(t);
+		return -err->code;
+	}
+	*ret = t;
+	return 0;
+}
+
+int rein_txn_begin(const struct rein_txn_opts *opts, struct rein_txn **ret, struct rein_err *err)
+{
+	static char *const nothing[] = {NULL};
+	struct rein_txn *t;
+
+	if (new_handle(&t, err) < 0)
+		return -err->code;
+	t->opts.argv = (char **)(uintptr_t)nothing;
+	if (take_opts(t, opts, err) < 0 || rein_engine_begin(&t->engine, &t->opts, &t->run, err) < 0) {
+		t->decided = true;
+		rein_txn_free(t);
+		return -err->code;
+	}
+	t->begun = true;
+	*ret = t;
+	return 0;
+}
+
+int rein_txn_open(const char *name, struct rein_txn **ret, struct rein_err *err)
+{
+	struct rein_txn *t;
+
+	if (new_handle(&t, err) < 0)
+		return -err->code;
+	t->decided = true;
+	if (rein_engine_find(&t->engine, name, ~0u, &t->run.tx, err) < 0 ||
+	    rein_tx_changes(&t->run.tx, &t->run.changes, err) < 0) {
+		rein_txn_free(t);
+		return -err->code;
+	}
+	t->effects = true;
+	t->run.has_tx = true;
+	*ret = t;
+	return 0;
+}
+
+const char *rein_txn_id(const struct rein_txn *txn)
+{
+	return txn->run.tx.id;
+}
+
+int rein_txn_run(struct rein_txn *t, const char *const *argv, struct rein_txn_result *ret,
+		 struct rein_err *err)
+{
+	size_t n = 0;
+
+	if (!t->begun || t->decided)
+		return rein_err_set(err, REIN_E_STATE, "this transaction is decided: begin another");
+	if (!argv || !argv[0])
+		return rein_err_set(err, REIN_E_USAGE, "no command");
+	while (argv[n])
+		n++;
+	t->opts.argv = (char **)(uintptr_t)argv;
+	t->effects = false;
+	if (rein_engine_exec(&t->engine, &t->opts, &t->run, err) < 0)
+		return -err->code;
+	if (!t->run.tx.argc) { /* a transaction is named by its first command */
+		t->run.tx.argv = rein_realloc(t->run.tx.argv, n, sizeof(char *));
+		for (; t->run.tx.argv && t->run.tx.argc < n; t->run.tx.argc++) {
+			t->run.tx.argv[t->run.tx.argc] = rein_strdup(argv[t->run.tx.argc]);
+			if (!t->run.tx.argv[t->run.tx.argc])
+				return rein_err_nomem(err);
+		}
+	}
+	*ret = (struct rein_txn_result){
+		.end = (enum rein_txn_end)t->run.result.end,
+		.status = t->run.result.status,
+		.wall_ns = t->run.result.wall_ns,
+		.cpu_ns = t->run.result.cpu_ns,
+		.max_rss_kib = t->run.result.max_rss_kib,
+	};
+	return 0;
+}
+
+static int refresh(struct rein_txn *t, struct rein_err *err)
+{
+	if (t->effects || t->decided)
+		return 0;
+	if (rein_engine_scan(&t->run, err) < 0)
+		return -err->code;
+	t->effects = true;
+	return 0;
+}
+
+int rein_txn_effects(struct rein_txn *t, size_t *ret_count, struct rein_err *err)
+{
+	if (refresh(t, err) < 0)
+		return -err->code;
+	*ret_count = t->run.changes.n;
+	return 0;
+}
+
+size_t rein_txn_effect_count(const struct rein_txn *t)
+{
+	return t->run.changes.n;
+}
+
+int rein_txn_effect(const struct rein_txn *t, size_t i, struct rein_effect *ret)
+{
+	const struct rein_change *x;
+
+	if (i >= t->run.changes.n)
+		return -REIN_E_NOTFOUND;
+	x = &t->run.changes.v[i];
+	*ret = (struct rein_effect){
+		.kind = x->from ? REIN_EFFECT_RENAMED : (enum rein_effect_kind)x->kind,
+		.root = t->run.tx.roots[x->root].real,
+		.path = x->path,
+		.from = x->from,
+		.conflict = x->clash ? rein_clash_text(x->clash) : NULL,
+		.mode_before = x->before.mode,
+		.mode_after = x->after.mode,
+		.size_before = x->before.size,
+		.size_after = x->after.size,
+	};
+	return 0;
+}
+
+static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err)
+{
+	int rc;
+
+	if (!t->run.has_tx)
+		return rein_err_set(err, REIN_E_STATE, "this transaction is gone");
+	if (refresh(t, err) < 0)
+		return -err->code;
+	if (t->begun && !t->decided && !t->run.changes.n) {
+		t->decided = true; /* nothing happened: nothing is kept */
+		return rein_engine_drop(&t->engine, &t->run, err);
+	}
+	rc = rein_engine_settle(&t->engine, &t->run.tx, &t->run.changes, how, NULL, err);
+	t->decided = true;
+	return rc;
+}
+
+int rein_txn_commit(struct rein_txn *t, struct rein_err *err)
+{
+	return decide(t, REIN_SETTLE_COMMIT, err);
+}
+
+int rein_txn_hold(struct rein_txn *t, struct rein_err *err)
+{
+	return decide(t, REIN_SETTLE_HOLD, err);
+}
+
+int rein_txn_abort(struct rein_txn *t, struct rein_err *err)
+{
+	return decide(t, REIN_SETTLE_DISCARD, err);
+}
+
+int rein_txn_undo(struct rein_txn *t, struct rein_err *err)
+{
+	return rein_tx_undo(&t->engine.state, &t->run.tx, &t->run.changes, err);
+}
+
+int rein_txn_redo(struct rein_txn *t, struct rein_err *err)
+{
+	return rein_tx_redo(&t->engine.state, &t->run.tx, &t->run.changes, err);
+}
+
+void rein_txn_free(struct rein_txn *t)
+{
+	struct rein_err ignored = {0};
+
+	if (!t)
+		return;
+	if (t->begun && !t->decided)
+		rein_engine_drop(&t->engine, &t->run, &ignored);
+	rein_run_done(&t->run);
+	rein_engine_done(&t->engine);
+	free_opts(&t->opts);
+	rein_free(t->workspace);
+	rein_free(t);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The executor. It is pid 1 of the box, started by rein inside fresh namespaces with a sealed plan
+ * on descriptor 3 and a socket to rein on descriptor 4. It does what the plan says, in order:
+ *
+ *	load -> identify -> mount -> confine -> spawn -> attend
+ *
+ * [B1] Any step that fails ends the box (step_failed): nothing runs in half a box.
+ * [B2] After confine nothing here has more rights than the command has.
+ * [B3] When rein goes away the box goes away.
+ * No heap, no stdio, no parsing beyond rein_plan_valid.
+ */
+#ifndef REIN_SANDBOX_BOX_BOX_H
+#define REIN_SANDBOX_BOX_BOX_H
+
+#include <stdbool.h>
+
+#include "sandbox/plan.h"
+
+struct box {
+	struct rein_plan *plan;
+	int control;
+	int listener; /* seccomp notifications, until handed over */
+	int terminal; /* master, until handed over */
+	int slave;
+	unsigned umask;
+	uint32_t ndevs, landlock;
+	uint64_t devs[32];
+	int kept[REIN_PLAN_KEPT]; /* mounts made ahead */
+};
+
+_Noreturn void box_step_failed(const struct box *box, enum rein_box_step step, uint32_t mount);
+void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds);
+int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the end, or -1 */
+
+void box_mount(struct box *box);
+void box_confine(struct box *box);
+_Noreturn void box_run(struct box *box);
+void box_sample(const struct box *box); /* report how busy the box is */
+
+/* What the kernel may say instead of "no": write a short string to a file below /proc. */
+int box_write_file(const char *path, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rein-box: load the plan, identify, and hand over to mount, confine and run. See box.h. */
+#include "sandbox/box/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct box the_box = {
+	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1};
+
+void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds)
+{
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {(void *)(uintptr_t)note, sizeof(*note)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (nfds) {
+		struct cmsghdr *c = &control.align;
+
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
+	}
+	while (sendmsg(box->control, &msg, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			_exit(125); /* nobody to tell: [B3] */
+}
+
+int box_receive(const struct box *box, struct rein_box_note *note)
+{
+	ssize_t n;
+
+	do
+		n = recv(box->control, note, sizeof(*note), 0);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*note) ? 1 : n == 0 ? 0 : -1;
+}
+
+void box_step_failed(const struct box *box, enum rein_box_step step, uint32_t mount)
+{
+	struct rein_box_note note = {
+		.kind = REIN_BOX_MSG_FAIL, .step = step, .sys = errno, .mount = mount};
+
+	box_send(box, &note, NULL, 0);
+	_exit(125);
+}
+
+int box_write_file(const char *path, const char *text, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t done;
+
+	if (fd < 0)
+		return -1;
+	done = write(fd, text, n);
+	close(fd);
+	return done == (ssize_t)n ? 0 : -1;
+}
+
+/* The plan must be sealed: what was checked is what is used. */
+static struct rein_plan *load(const struct box *box)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct stat st;
+	void *p;
+
+	errno = EINVAL;
+	if (fcntl(REIN_BOX_PLAN_FD, F_GET_SEALS) != seals || fstat(REIN_BOX_PLAN_FD, &st) < 0 ||
+	    st.st_size <= 0 || st.st_size > REIN_PLAN_MAX)
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE,
+		 REIN_BOX_PLAN_FD, 0);
+	if (p == MAP_FAILED)
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+	errno = EINVAL;
+	if (!rein_plan_valid(p, (size_t)st.st_size))
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+	close(REIN_BOX_PLAN_FD);
+	return p;
+}
+
+/*
+ * A descriptor of the host's that can be walked or dialled from would lead out: a directory has
+ * "..", a socket of the host's network can be connected again. Streams between two processes, files,
+ * pipes and terminals are what they are.
+ */
+static bool stdio_ok(int fd)
+{
+	struct stat st;
+	int domain = 0, type = 0;
+	socklen_t n = sizeof(int);
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	if (fcntl(fd, F_GETFL) & O_PATH || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+		return false;
+	if (!S_ISSOCK(st.st_mode))
+		return true;
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 &&
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && domain == AF_UNIX &&
+	       type != SOCK_DGRAM;
+}
+
+static void check_stdio(const struct box *box)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
+		errno = EPERM;
+		if (!stdio_ok(fd))
+			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
+	}
+}
+
+/* A caller's odd execution domain (readable means executable, no page at zero ...) ends here. */
+static void check_personality(const struct box *box)
+{
+	const unsigned long harmless = PER_LINUX32 | UNAME26 | ADDR_NO_RANDOMIZE;
+	long now = syscall(SYS_personality, 0xffffffffl);
+
+	if (now < 0 || ((unsigned long)now & ~harmless &&
+			syscall(SYS_personality, (unsigned long)now & harmless) < 0))
+		box_step_failed(box, REIN_STEP_STDIO, 3);
+}
+
+static size_t put_number(char *to, uint32_t v)
+{
+	char digits[10];
+	size_t n = 0, len;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	for (len = 0; n; len++)
+		to[len] = digits[--n];
+	return len;
+}
+
+/* "ID ID 1": inside is who it is outside. */
+static int write_map(const char *path, uint32_t id)
+{
+	char line[32];
+	size_t n = put_number(line, id);
+
+	line[n++] = ' ';
+	n += put_number(line + n, id);
+	memcpy(line + n, " 1", 2);
+	return box_write_file(path, line, n + 2);
+}
+
+static void map_ids(const struct box *box)
+{
+	/* Without this an unprivileged gid_map is refused: groups could be dropped, user_namespaces(7). */
+	if (box_write_file("/proc/self/setgroups", "deny", 4) < 0 ||
+	    write_map("/proc/self/gid_map", box->plan->gid) < 0)
+		box_step_failed(box, REIN_STEP_GID_MAP, 0);
+	if (write_map("/proc/self/uid_map", box->plan->uid) < 0)
+		box_step_failed(box, REIN_STEP_UID_MAP, 0);
+}
+
+static void raise_loopback(const struct box *box)
+{
+	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 && errno == EAFNOSUPPORT)
+		return; /* a kernel without IPv4 has no loopback to offer */
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
+		box_step_failed(box, REIN_STEP_LOOPBACK, 0);
+	close(fd);
+}
+
+static void identify(const struct box *box)
+{
+	const struct rein_plan *p = box->plan;
+	const char *name = rein_plan_str(p, p->hostname);
+
+	if (p->flags & REIN_PLAN_USERNS)
+		map_ids(box);
+	/*
+	 * Session leader here, the command in a process group of its own: a group whose parent is in
+	 * the same session is not orphaned, so the command can be stopped like a shell's job.
+	 */
+	if (setsid() < 0)
+		box_step_failed(box, REIN_STEP_SESSION, 0);
+	if (sethostname(name, strlen(name)) < 0)
+		box_step_failed(box, REIN_STEP_HOSTNAME, 0);
+	if (p->flags & REIN_PLAN_NETNS)
+		raise_loopback(box);
+}
+
+int main(void)
+{
+	struct box *box = &the_box;
+
+	/* Signals from a terminal or a careless kill are rein's business: it forwards them. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	box->plan = load(box);
+	check_stdio(box);
+	check_personality(box);
+	box->umask = umask(0);
+	identify(box);
+	box_mount(box);
+	box_confine(box);
+	box_run(box);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refusals in words: the step, the kernel's answer, the reason, the remedy. */
+#include "sandbox/explain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "sandbox/remedy.h"
+
+static const char *const steps[REIN_STEP__MAX] = {
+#define STEP(name, text) [REIN_STEP_##name] = text,
+#include "sandbox/steps.def"
+#undef STEP
+};
+
+/* Known reasons: step, errno (0: any), where it applies, what it means and what helps. */
+enum where { ANYWHERE = 0, ROOTLESS, AS_ROOT };
+
+static const struct {
+	enum rein_box_step step;
+	int sys;
+	enum where where;
+	const char *advice;
+} reasons[] = {
+	/* AppArmor lets the namespace come into being, without any rights. */
+	{REIN_STEP_UID_MAP, 0, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_GID_MAP, 0, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_HOSTNAME, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_LOOPBACK, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_PRIVATE, 0, ANYWHERE, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, REIN_REMEDY_OVERLAY},
+	{REIN_STEP_OVERLAY, EPERM, ROOTLESS,
+	 "this kernel lets only root mount overlayfs; use Linux 5.11 or later, or run as root"},
+	{REIN_STEP_OVERLAY, EINVAL, ROOTLESS,
+	 "something is mounted inside it, or its file system cannot hold the upper layer; unmount it, "
+	 "choose a workspace beside it, or run as root"},
+	{REIN_STEP_OVERLAY, ELOOP, ANYWHERE, "the state directory lies inside the tree; move it with REIN_STATE"},
+	{REIN_STEP_OVERLAY_OPEN, ELOOP, ANYWHERE, "a symbolic link appeared in the path"},
+	{REIN_STEP_PROC, EPERM, ANYWHERE, REIN_REMEDY_PROC},
+	{REIN_STEP_READONLY, ENOSYS, ANYWHERE, REIN_REMEDY_KERNEL},
+	{REIN_STEP_STDIO, 0, ANYWHERE,
+	 "a directory, a device or a network socket there would lead out of the box; use a file or a pipe"},
+	{REIN_STEP_SECCOMP, EINVAL, ANYWHERE,
+	 "the kernel lacks system call filters with a listener; " REIN_REMEDY_KERNEL},
+	{REIN_STEP_SECCOMP, EBUSY, ANYWHERE,
+	 "a system call filter with a listener is already in force; boxes cannot be nested"},
+};
+
+static bool applies(enum where where, const struct rein_plan *plan)
+{
+	bool rootless = plan->flags & REIN_PLAN_USERNS;
+
+	return where == ANYWHERE || (where == ROOTLESS) == rootless;
+}
+
+static bool concerns_mount(uint32_t step)
+{
+	return step == REIN_STEP_OVERLAY_OPEN || step == REIN_STEP_OVERLAY ||
+	       step == REIN_STEP_BIND || step == REIN_STEP_ATTACH || step == REIN_STEP_HIDE;
+}
+
+int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *plan,
+		      struct rein_err *err)
+{
+	static const char *const streams[] = {"standard input", "standard output", "standard error"};
+	uint32_t step = note->step < REIN_STEP__MAX ? note->step : REIN_STEP_NONE;
+	const char *advice = NULL, *what = NULL;
+	bool ours = note->sys == ENOMEM;
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons) && !advice; i++)
+		if (reasons[i].step == step && applies(reasons[i].where, plan) &&
+		    (!reasons[i].sys || reasons[i].sys == note->sys))
+			advice = reasons[i].advice;
+	if (concerns_mount(step) && note->mount < plan->nmounts)
+		what = rein_plan_str(plan, rein_plan_mounts(plan)[note->mount].target);
+	else if (step == REIN_STEP_CWD)
+		what = rein_plan_str(plan, plan->cwd);
+	else if (step == REIN_STEP_STDIO && note->mount < 3)
+		what = streams[note->mount];
+	rein_err_set(err, ours ? REIN_E_NOMEM : advice ? REIN_E_UNSUPPORTED : REIN_E_IO,
+		     "box: %s%s%s%s: %s%s%s", steps[step], what ? " '" : "", what ? what : "",
+		     what ? "'" : "", strerror(note->sys), advice ? "; " : "", advice ? advice : "");
+	err->sys = note->sys;
+	return -err->code;
+}
+
+int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *err)
+{
+	bool rootless = plan->flags & REIN_PLAN_USERNS;
+
+	if (rootless && sys == EPERM)
+		rein_err_set(err, REIN_E_UNSUPPORTED, "box: user namespaces are refused; %s",
+			     REIN_REMEDY_USERNS_SYSCTL);
+	else if (sys == ENOSPC || sys == EUSERS)
+		rein_err_set(err, REIN_E_UNSUPPORTED,
+			     "box: the number of namespaces allowed is used up or zero; %s",
+			     REIN_REMEDY_USERNS_COUNT);
+	else if (sys == EINVAL)
+		rein_err_set(err, REIN_E_UNSUPPORTED,
+			     "box: the kernel lacks a kind of namespace that is needed (user, mount, "
+			     "pid, ipc, uts, net, cgroup)");
+	else
+		rein_err_set(err, REIN_E_IO, "box: making namespaces: %s", strerror(sys));
+	err->sys = sys;
+	return -err->code;
+}
+
+int rein_explain_exec(int sys, const char *program, const struct rein_plan *plan,
+		      struct rein_err *err)
+{
+	if (plan->flags & REIN_PLAN_USERNS && sys == EPERM)
+		rein_err_set(err, REIN_E_UNSUPPORTED,
+			     "box: the new user namespace has no rights; %s", REIN_REMEDY_APPARMOR);
+	else
+		rein_err_set(err, REIN_E_FAILED, "execute '%s': %s; reinstall Rein", program,
+			     strerror(sys));
+	err->sys = sys;
+	return -err->code;
+}

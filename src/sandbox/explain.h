@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a failure to build a box means on this machine, and what helps. All return the error. */
+#ifndef REIN_SANDBOX_EXPLAIN_H
+#define REIN_SANDBOX_EXPLAIN_H
+
+#include "base/err.h"
+#include "sandbox/plan.h"
+
+/* The namespaces could not be made. */
+int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *err);
+/* The executor could not be executed. */
+int rein_explain_exec(int sys, const char *program, const struct rein_plan *plan,
+		      struct rein_err *err);
+/* The executor stopped at a step. */
+int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *plan,
+		      struct rein_err *err);
+
+#endif

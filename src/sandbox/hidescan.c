@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One directory, read for the index: [H2] and [H3] of sandbox/hideindex.h. */
+#include "sandbox/hidescan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/sysmacros.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+
+#define NONE	  UINT32_MAX
+#define PATH_ROOM (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
+
+static bool named(struct rein_str want, const char *s, size_t n)
+{
+	return want.n == n && memcmp(want.p, s, n) == 0;
+}
+
+#define WANT                                                                                       \
+	(STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_MTIME | STATX_CTIME | \
+	 STATX_MNT_ID)
+
+int rein_hidescan_look(int fd, const char *path, struct statx *sx)
+{
+	int flags = AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+
+	return statx(fd, path, *path ? flags : flags | AT_EMPTY_PATH, WANT, sx);
+}
+
+/*
+ * [H2] Timestamps come from the tick (10 ms at worst), or are whole seconds on some filesystems:
+ * a later change within the same grain would not show.
+ */
+static bool racy(const struct statx *sx, uint64_t now_ns)
+{
+	bool coarse = sx->stx_ctime.tv_nsec == 0 && sx->stx_mtime.tv_nsec == 0;
+	int64_t grain = coarse ? 2 * (int64_t)REIN_NS_PER_S : 20 * 1000 * 1000;
+	int64_t age_s = (int64_t)(now_ns / REIN_NS_PER_S) - sx->stx_ctime.tv_sec;
+
+	if (age_s > 4 || age_s < -1)
+		return age_s < 0; /* a time in the future proves nothing */
+	return age_s * (int64_t)REIN_NS_PER_S + (int64_t)(now_ns % REIN_NS_PER_S) -
+		       (int64_t)sx->stx_ctime.tv_nsec <=
+	       grain;
+}
+
+void rein_hidescan_done(struct rein_hidescan *l)
+{
+	rein_buf_done(&l->text);
+	rein_free(l->v);
+	rein_free(l->dirs);
+	rein_free(l->matches);
+}
+
+static void listing_clear(struct rein_hidescan *l)
+{
+	rein_buf_clear(&l->text);
+	l->n = l->ndirs = l->nmatches = 0;
+	l->flags = l->git = 0;
+}
+
+static int put(struct rein_hidescan *l, const char *name, size_t n, uint32_t flags)
+{
+	if (rein_grow(l->v, l->n, l->cap) < 0)
+		return -1;
+	l->v[l->n].name = (uint32_t)l->text.n;
+	l->v[l->n].flags = flags;
+	l->n++;
+	rein_buf_add(&l->text, name, n + 1);
+	return l->text.failed ? -1 : 0;
+}
+
+static void special_names(struct rein_hidescan *l, const char *name, size_t n)
+{
+	static const struct rein_str git[] = {{"HEAD", 4}, {"objects", 7}, {"refs", 4}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(git); i++)
+		if (named(git[i], name, n))
+			l->git |= 1u << i;
+	if (n == 10 && memcmp(name, "pyvenv.cfg", 10) == 0)
+		l->flags |= REIN_HIDEDIR_VENV;
+}
+
+static bool is_dir(int fd, const struct dirent64 *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int entry(struct rein_hidescan *l, int fd, const struct dirent64 *e, bool inner,
+		 size_t path_len)
+{
+	const char *name = e->d_name;
+	size_t n = strlen(name);
+	bool directory, match;
+
+	if (name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.')))
+		return 0;
+	if (n == 4 || n == 7 || n == 10)
+		special_names(l, name, n);
+	directory = is_dir(fd, e);
+	match = rein_hide_name_matches(name, n);
+	if (directory && path_len + n > PATH_ROOM)
+		match = true; /* too deep to look into: hidden with all that is in it */
+	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, NONE) < 0)
+		return -1;
+	if (!match && !inner)
+		return 0;
+	return put(l, name, n,
+		   (directory ? REIN_HIDEMATCH_DIR : 0) | (match ? 0 : REIN_HIDEMATCH_INNER));
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_match(const void *a, const void *b, void *text)
+{
+	return strcmp((char *)text + ((const struct rein_hidematch *)a)->name,
+		      (char *)text + ((const struct rein_hidematch *)b)->name);
+}
+
+/* Split what was found into directories and matches, each sorted, so that readings compare. */
+static int sort_listing(struct rein_hidescan *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].flags == NONE) {
+			if (rein_grow(l->dirs, l->ndirs, l->dirs_cap) < 0)
+				return -1;
+			l->dirs[l->ndirs++] = l->text.p + l->v[i].name;
+		} else {
+			if (rein_grow(l->matches, l->nmatches, l->matches_cap) < 0)
+				return -1;
+			l->matches[l->nmatches++] = (struct rein_hidematch){.name = l->v[i].name,
+									    .flags = l->v[i].flags};
+		}
+	}
+	if (l->ndirs > 1)
+		qsort(l->dirs, l->ndirs, sizeof(*l->dirs), by_name);
+	if (l->nmatches > 1)
+		qsort_r(l->matches, l->nmatches, sizeof(*l->matches), by_match, l->text.p);
+	if (l->git == 7)
+		l->flags |= REIN_HIDEDIR_GIT;
+	return 0;
+}
+
+static int read_names(struct rein_hidescan *l, int fd, bool inner, size_t path_len)
+{
+	char block[32768] __attribute__((aligned(8)));
+	ssize_t n;
+
+	while ((n = getdents64(fd, block, sizeof(block))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(block + at);
+
+			if (entry(l, fd, e, inner, path_len) < 0)
+				return -1;
+			at += e->d_reclen;
+		}
+	if (n < 0)
+		l->flags |= REIN_HIDEDIR_CLOSED;
+	return 0;
+}
+
+static bool pruned(const struct rein_hideindex_opts *o, const struct statx *sx, const char *path)
+{
+	if (o->skip_ino && sx->stx_ino == o->skip_ino &&
+	    makedev(sx->stx_dev_major, sx->stx_dev_minor) == o->skip_dev)
+		return true;
+	for (size_t i = 0; o->prune && o->prune[i]; i++)
+		if (rein_streq(o->prune[i], path))
+			return true;
+	return false;
+}
+
+/* [H3] Times first, then names. -1 only when out of memory. */
+int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
+		       struct rein_hidescan *l)
+{
+	uint64_t now = rein_clock_ns(CLOCK_REALTIME_COARSE);
+	auto_close int fd = -1;
+	const char *name = rein_basename(path);
+
+	listing_clear(l);
+	l->sx = (struct statx){0};
+	if (rein_hidescan_look(o->root_fd, path, &l->sx) < 0) {
+		l->flags = REIN_HIDEDIR_BLIND | REIN_HIDEDIR_CLOSED;
+		l->sx = (struct statx){0};
+		return 0;
+	}
+	if (l->sx.stx_mnt_id != mount)
+		l->flags = REIN_HIDEDIR_MOUNT;
+	else if (pruned(o, &l->sx, path))
+		l->flags = REIN_HIDEDIR_PRUNED;
+	else if ((fd = openat(o->root_fd, *path ? path : ".",
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		l->flags = REIN_HIDEDIR_CLOSED;
+	if (racy(&l->sx, now))
+		l->flags |= REIN_HIDEDIR_RACY;
+	if (fd < 0)
+		return 0;
+	if (read_names(l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
+		return -1;
+	return sort_listing(l);
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One box from plan to result: an event loop around the executor's socket, its pidfd, our signals
+ * and the terminal.
+ *
+ * [L1] When rein_box_launch returns, every process of the box is dead: we wait for pid 1's pidfd.
+ * [L2] The caller's terminal and signal mask are as before, on every path.
+ */
+#include "sandbox/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "sandbox/explain.h"
+#include "sandbox/filter.h"
+#include "sandbox/plan.h"
+#include "sandbox/relay.h"
+#include "sandbox/spawn.h"
+#include "sandbox/supervise.h"
+#include "sys/priv.h"
+#include "sys/sys.h"
+
+struct session {
+	const struct rein_box_spec *spec;
+	struct rein_plan *plan;
+	struct rein_spawn box;
+	int signals;
+	struct rein_supervisor supervisor;
+	struct rein_relay relay;
+	uint64_t active_ns;		   /* idle timeout: since when little happened, */
+	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
+	uint64_t started_ns, deadline_ns;
+	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
+	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
+	bool failed, ended;	 /* a final message came */
+	bool hung_up;		 /* the user's terminal is gone */
+	bool stopping;		 /* a SIGTSTP of our own making is pending */
+	struct rein_box_note end;
+};
+
+static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+				SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
+
+static uint32_t plan_flags(const struct rein_box_spec *spec)
+{
+	uint32_t flags = rein_is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
+
+	if (geteuid() == 0)
+		flags |= REIN_PLAN_ROOT;
+	if (spec->net == REIN_NET_NONE)
+		flags |= REIN_PLAN_NETNS;
+	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
+		flags |= REIN_PLAN_PIVOT;
+	if (spec->nroots)
+		flags |= REIN_PLAN_NOTIFY;
+	if (!spec->nested)
+		flags |= REIN_PLAN_LANDLOCK;
+	return flags;
+}
+
+/* Ten looks per period, but neither a busy loop nor a late answer. */
+static uint32_t sample_interval_ms(uint64_t idle_ns)
+{
+	uint64_t ms = idle_ns / 10 / 1000000;
+
+	return ms < 20 ? 20 : ms > 1000 ? 1000 : (uint32_t)ms;
+}
+
+static int make_plan(struct session *s, struct rein_err *err)
+{
+	struct rein_plan_setup setup = {
+		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
+	struct rein_filter_options options = {.nested = s->spec->nested,
+					      .notify = setup.flags & REIN_PLAN_NOTIFY};
+	struct rein_filter filter;
+
+	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "capabilities can be kept only when Rein runs as root");
+	rein_relay_prepare(&s->relay, &setup);
+	if (s->spec->idle_timeout_ns)
+		setup.sample_ms = sample_interval_ms(s->spec->idle_timeout_ns);
+	if (!rein_filter_build(&options, &filter))
+		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
+	setup.filter = filter.code;
+	setup.nfilter = (uint32_t)filter.n;
+	return rein_plan_build(s->spec, &setup, &s->plan, err);
+}
+
+static void send_note(const struct session *s, const struct rein_box_note *note)
+{
+	/* If the box is gone its pidfd says so; there is nothing else to do about it here. */
+	while (send(s->box.control, note, sizeof(*note), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static void send_signal(const struct session *s, int sig, bool group)
+{
+	send_note(s, &(struct rein_box_note){
+			     .kind = REIN_BOX_MSG_SIGNAL, .status = sig, .sys = group});
+}
+
+static void kill_box(struct session *s, enum rein_box_end why)
+{
+	if (s->why == REIN_BOX_LOST && !s->ended)
+		s->why = why;
+	sys_pidfd_send_signal(s->box.pidfd, SIGKILL);
+}
+
+/* Every id of ours to itself: the box's namespace sees what we see, and has no right over it. */
+static int write_identity(pid_t pid, const char *name, struct rein_err *err)
+{
+	char path[64], ours[64], from[4096], to[4096];
+	unsigned long first, outer, n;
+	size_t used = 0;
+	FILE *f;
+
+	snprintf(ours, sizeof(ours), "/proc/self/%s", name);
+	f = fopen(ours, "re");
+	if (!f)
+		return rein_err_errno(err, "open %s", ours);
+	while (fgets(from, sizeof(from), f) && used + 64 < sizeof(to))
+		if (sscanf(from, "%lu %lu %lu", &first, &outer, &n) == 3)
+			used += (size_t)snprintf(to + used, sizeof(to) - used, "%lu %lu %lu\n", first,
+						 first, n);
+	fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	{
+		auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, to, used) != (ssize_t)used)
+			return rein_err_errno(err, "write %s", path);
+	}
+	return 0;
+}
+
+static int map_identity(struct session *s, struct rein_err *err)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_MAPPED};
+
+	if (write_identity(s->box.pid, "uid_map", err) < 0 ||
+	    write_identity(s->box.pid, "gid_map", err) < 0)
+		return -err->code;
+	send_note(s, &note);
+	return 0;
+}
+
+/* Receive a message and up to two descriptors with it. 1, or 0 at the end. */
+static int receive(struct session *s, struct rein_box_note *note, int fds[2])
+{
+	union {
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {note, sizeof(*note)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	ssize_t n;
+
+	fds[0] = fds[1] = -1;
+	n = recvmsg(s->box.control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n <= 0)
+		return 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	return n == (ssize_t)sizeof(*note);
+}
+
+static void on_ready(struct session *s, const struct rein_box_note *note, int fds[2])
+{
+	int next = 0;
+
+	if (note->has & REIN_BOX_HAS_LISTENER)
+		s->supervisor.listener = take_fd(&fds[next++]);
+	s->supervisor.box = s->box.pid;
+	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
+	s->supervisor.caps = s->spec->caps;
+	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
+								   : ARRAY_SIZE(note->devs);
+	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
+	if (note->has & REIN_BOX_HAS_TERMINAL) {
+		s->relay.master = take_fd(&fds[next]);
+		fcntl(s->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
+		rein_relay_enter(&s->relay);
+	}
+}
+
+/*
+ * A process group that no shell watches over cannot be continued by anybody, so the kernel does not
+ * let a terminal stop it. Neither do we stop ourselves then.
+ */
+static bool is_orphaned(void)
+{
+	return getsid(getppid()) != getsid(0);
+}
+
+/* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
+static void stop_ourselves(struct session *s, int sig)
+{
+	rein_relay_leave(&s->relay);
+	if (is_orphaned())
+		return;
+	if (sig == SIGTSTP)
+		kill(0, SIGTSTP); /* ours stays pending and is read away in on_signal */
+	s->stopping = true;
+	raise(SIGSTOP);
+}
+
+/* The command may go on, with its terminal if it wants it and we have it to give. */
+static void resume(struct session *s)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_FOREGROUND};
+
+	rein_relay_enter(&s->relay);
+	rein_relay_resize(&s->relay);
+	if (s->relay.raw)
+		send_note(s, &note);
+	else
+		send_signal(s, SIGCONT, true);
+}
+
+static void on_stopped(struct session *s, int sig)
+{
+	if (s->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
+		s->relay.wanted = true;
+		if (!rein_relay_foreground(&s->relay))
+			stop_ourselves(s, sig);
+	} else {
+		stop_ourselves(s, SIGTSTP);
+	}
+	resume(s);
+}
+
+/* Little has happened since active_ns: is it long enough? See launch.h for what idle means. */
+static void on_sample(struct session *s, const struct rein_box_note *note)
+{
+	uint64_t now = rein_mono_ns(), limit = s->spec->idle_timeout_ns;
+
+	if (note->written != s->active_written || note->cpu_ns < s->active_cpu_ns ||
+	    note->cpu_ns - s->active_cpu_ns >= limit / 100) {
+		s->active_ns = now;
+		s->active_written = note->written;
+		s->active_cpu_ns = note->cpu_ns;
+	} else if (now - s->active_ns >= limit) {
+		kill_box(s, REIN_BOX_IDLE_TIMEOUT);
+	}
+}
+
+static int on_note(struct session *s, struct rein_err *err)
+{
+	struct rein_box_note note;
+	int fds[2];
+
+	while (receive(s, &note, fds)) {
+		switch (note.kind) {
+		case REIN_BOX_MSG_MAP:
+			if (map_identity(s, err) < 0)
+				return -err->code;
+			break;
+		case REIN_BOX_MSG_READY:
+			on_ready(s, &note, fds);
+			break;
+		case REIN_BOX_MSG_STOPPED:
+			on_stopped(s, note.status);
+			break;
+		case REIN_BOX_MSG_SAMPLE:
+			on_sample(s, &note);
+			break;
+		case REIN_BOX_MSG_EXEC:
+		case REIN_BOX_MSG_FAIL:
+			s->failed = true;
+			s->end = note;
+			break;
+		case REIN_BOX_MSG_EXIT:
+			s->ended = true;
+			s->end = note;
+			break;
+		default:
+			break;
+		}
+		for (int i = 0; i < 2; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
+	return 0;
+}
+
+static void on_signal(struct session *s)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		int sig = (int)si.ssi_signo;
+		uint64_t now = rein_mono_ns();
+
+		if (sig == SIGTERM || sig == SIGHUP) {
+			if (s->ended_by_us_ns && now - s->ended_by_us_ns >= REIN_NS_PER_S)
+				kill_box(s, REIN_BOX_CANCELLED);
+			else if (!s->ended_by_us_ns)
+				s->ended_by_us_ns = now;
+		}
+		if (sig == SIGWINCH)
+			rein_relay_resize(&s->relay);
+		else if (sig == SIGTSTP && s->stopping)
+			s->stopping = false;
+		else if (sig == SIGCONT)
+			resume(s);
+		else
+			send_signal(s, sig, si.ssi_code == SI_KERNEL);
+	}
+}
+
+static int wait_ms(const struct session *s)
+{
+	uint64_t now;
+
+	if (!s->deadline_ns)
+		return -1;
+	now = rein_mono_ns();
+	if (now >= s->deadline_ns)
+		return 0;
+	now = (s->deadline_ns - now + 999999) / 1000000;
+	return now > 1000000 ? 1000000 : (int)now;
+}
+
+static int attend(struct session *s, struct rein_err *err)
+{
+	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
+	struct pollfd fds[NFDS] = {
+		[CONTROL] = {.fd = s->box.control, .events = POLLIN},
+		[BOX] = {.fd = s->box.pidfd, .events = POLLIN},
+		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
+		[RENAMES] = {.fd = -1, .events = POLLIN},
+	};
+
+	for (;;) {
+		/* The supervisor's thread listens itself, once it is there. */
+		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
+		rein_relay_watch(&s->relay, fds + TERMINAL);
+		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
+			return rein_err_errno(err, "poll");
+		if (fds[CONTROL].revents && on_note(s, err) < 0)
+			return -err->code;
+		if (fds[BOX].revents)
+			return on_note(s, err);
+		if (fds[CONTROL].revents & POLLHUP)
+			fds[CONTROL].fd = -1;
+		if (!rein_relay_move(&s->relay, fds + TERMINAL) && !s->hung_up) {
+			s->hung_up = true;
+			send_signal(s, SIGHUP, true);
+		}
+		if (fds[RENAMES].revents & POLLIN)
+			rein_supervisor_wake(&s->supervisor);
+		else if (fds[RENAMES].revents)
+			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
+		if (fds[SIGNALS].revents)
+			on_signal(s);
+		if (s->deadline_ns && rein_mono_ns() >= s->deadline_ns) {
+			kill_box(s, REIN_BOX_TIMEOUT);
+			s->deadline_ns = 0;
+		}
+	}
+}
+
+static uint64_t usage_ns(const struct rusage *ru)
+{
+	return ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
+	       ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
+}
+
+/* The box is dead: collect it and say how it ended. */
+static int conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret,
+		    struct rein_err *err)
+{
+	struct rein_box_result r = {.end = s->why, .wall_ns = rein_mono_ns() - s->started_ns};
+	const char *command = s->spec->argv[0];
+
+	if (s->failed && s->end.kind == REIN_BOX_MSG_FAIL)
+		return rein_explain_step(&s->end, s->plan, err);
+	if (s->failed) {
+		rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
+			     command, s->end.sys == ENOENT ? "command not found"
+							   : strerror(s->end.sys));
+		err->sys = s->end.sys;
+		return -err->code;
+	}
+	r.dir_renames = atomic_load(&s->supervisor.moved);
+	r.link_renames = s->supervisor.link_renames;
+	s->supervisor.link_renames = (struct rein_strlist){0};
+	r.cpu_ns = usage_ns(ru);
+	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	if (s->ended) {
+		int st = s->end.status;
+
+		r.cpu_ns = s->end.cpu_ns;
+		r.max_rss_kib = s->end.max_rss_kib;
+		r.end = WIFSIGNALED(st) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
+		r.status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+	}
+	*ret = r;
+	return 0;
+}
+
+static void block_signals(sigset_t *old, int *fd)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &set, old);
+	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run(struct session *s, const char *program, struct rein_box_result *ret,
+	       struct rein_err *err)
+{
+	struct rusage ru = {0};
+	siginfo_t si;
+	int rc;
+
+	if (s->signals < 0)
+		return rein_err_errno(err, "signalfd");
+	s->started_ns = s->active_ns = rein_mono_ns();
+	if (s->spec->timeout_ns)
+		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
+	rc = rein_spawn_box(s->plan, program, &s->box, err);
+	if (rc < 0)
+		return rc;
+	rc = attend(s, err);
+	if (rc < 0)
+		kill_box(s, REIN_BOX_LOST);
+	while (sys_waitid(P_PIDFD, (id_t)s->box.pidfd, &si, WEXITED, &ru) < 0 && errno == EINTR)
+		;
+	rein_supervisor_end(&s->supervisor);
+	rein_relay_drain(&s->relay);
+	rein_relay_leave(&s->relay); /* [L2] */
+	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
+	rein_strlist_done(&s->supervisor.link_renames);
+	return rc;
+}
+
+int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
+		    struct rein_box_result *ret, struct rein_err *err)
+{
+	struct session s = {
+		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
+		.supervisor = {.listener = -1, .box_root = -1}};
+	sigset_t old;
+	int rc;
+
+	rc = make_plan(&s, err);
+	if (rc < 0)
+		return rc;
+	block_signals(&old, &s.signals);
+	rc = run(&s, box_program, ret, err);
+	rein_closep_(&s.box.pidfd);
+	rein_closep_(&s.box.control);
+	rein_closep_(&s.signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	rein_free(s.plan);
+	return rc;
+}

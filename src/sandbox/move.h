@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moving a directory where rename(2) answers EXDEV: overlayfs does not rename a directory that exists
+ * in a lower layer. The tree is rebuilt beside the target from hard links (which keep every byte and
+ * every attribute, copy nothing that was copied before, and leave the source as it is), put in place
+ * with one rename, and only then the source is removed.
+ *
+ * [M1] Until the rename, a failure leaves source and target as they were, and no trace of the attempt.
+ * [M2] Nothing is followed: no symbolic link, no mount. All names are relative to held descriptors.
+ */
+#ifndef REIN_SANDBOX_MOVE_H
+#define REIN_SANDBOX_MOVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Half-built trees are called this and a random number; nobody else's names begin so. */
+#define REIN_MOVE_PREFIX ".rein-mv."
+
+/*
+ * Move directory name in directory from to target in directory to, with the flags of renameat2.
+ * Returns 0 or a negative errno; -EXDEV if it cannot be done faithfully. If *stop becomes true the
+ * move ends as if it had failed (-EINTR).
+ */
+int rein_move_dir(int from, const char *name, int to, const char *target, unsigned flags,
+		  const atomic_bool *stop);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan: everything the executor needs, decided beforehand, in one flat block of memory that is
+ * sealed into a memfd. It holds no pointers, only offsets from its own start, and every count has a
+ * maximum, so that the executor can check it whole before it acts on any of it.
+ *
+ *	struct rein_plan | mounts | filter | argv | envp | strings
+ *
+ * argv and envp are arrays of 64-bit offsets, ended by a zero, that the executor turns into pointers
+ * in its private copy. An offset of zero means "none".
+ */
+#ifndef REIN_SANDBOX_PLAN_H
+#define REIN_SANDBOX_PLAN_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include "base/err.h"
+#include "model/box.h"
+
+#define REIN_PLAN_MAGIC	 0x31706e72u /* "rnp1" */
+#define REIN_PLAN_MAX	 (64u << 20)
+#define REIN_PLAN_MOUNTS 8192u
+#define REIN_PLAN_KEPT	 512u /* mounts made ahead and held as descriptors */
+#define REIN_PLAN_WORDS	 (1u << 20)
+#define REIN_PLAN_PATHLEN 4095u
+
+/* Descriptors the executor starts with, besides 0, 1 and 2. */
+#define REIN_BOX_PLAN_FD    3
+#define REIN_BOX_CONTROL_FD 4
+
+enum rein_plan_flag {
+	REIN_PLAN_USERNS = 1 << 0,   /* it was started in a new user namespace: map its ids */
+	REIN_PLAN_IDENTITY = 1 << 1, /* root: enter an identity user namespace after mounting */
+	REIN_PLAN_NETNS = 1 << 2,    /* it has a network namespace of its own: bring lo up */
+	REIN_PLAN_PIVOT = 1 << 3,    /* the first overlay becomes the root directory */
+	REIN_PLAN_ROOT = 1 << 4,     /* host root: guard what uid 0 may write without capabilities */
+	REIN_PLAN_NOTIFY = 1 << 5,   /* the filter has a listener: hand it out */
+	REIN_PLAN_LANDLOCK = 1 << 6, /* second wall, where the kernel has it */
+	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
+	REIN_PLAN_FLAGS = (1 << 8) - 1,
+};
+
+enum rein_plan_kind {
+	REIN_MOUNT_NONE = 0, /* zeroed memory is no plan */
+	REIN_MOUNT_OVERLAY,  /* source, upper, work, mask */
+	REIN_MOUNT_BIND,     /* source, taken before anything is covered */
+	REIN_MOUNT_FREEZE,   /* what is at target by then, read-only */
+	REIN_MOUNT_HIDE_DIR, /* an empty directory nobody may enter */
+	REIN_MOUNT_HIDE_FILE,
+	REIN_MOUNT_PRIVATE, /* source names a directory of the box's own tmpfs */
+	REIN_MOUNT_PROC,
+	REIN_MOUNT_SYS,
+	REIN_MOUNT_DEV,
+	REIN_MOUNT__MAX,
+};
+
+enum rein_plan_mount_flag {
+	REIN_MOUNT_RDONLY = 1 << 0,
+	REIN_MOUNT_MAKE = 1 << 1,     /* lies in the box's own tmpfs: make the mount point */
+	REIN_MOUNT_FILE = 1 << 2,     /* source is not a directory */
+	REIN_MOUNT_SINGLE = 1 << 3,   /* without the mounts below it */
+	REIN_MOUNT_OPTIONAL = 1 << 4, /* if it is not there (any more), go on */
+	REIN_MOUNT_FLAGS = (1 << 5) - 1,
+};
+
+struct rein_plan_mount {
+	uint32_t kind, flags;
+	uint32_t target; /* absolute path */
+	uint32_t source;
+	uint32_t upper, work, mask; /* overlay */
+};
+
+/* What the kernel's own termios needs on every architecture; passed through unread. */
+#define REIN_PLAN_TERMIOS 64
+
+struct rein_plan {
+	uint32_t magic, size;
+	uint32_t flags;
+	uint32_t uid, gid;
+	uint32_t mounts, nmounts;
+	uint32_t filter, nfilter;
+	uint32_t argv, nargv;
+	uint32_t envp, nenvp;
+	uint32_t cwd, hostname, search; /* search: the command's PATH, for looking it up */
+	uint32_t tty_mask;		/* which of 0, 1, 2 are to be the box's own terminal */
+	uint32_t sample_ms;		/* report CPU and output at this interval; 0: never */
+	uint64_t caps;			/* capabilities kept */
+	struct winsize window;
+	uint8_t termios[REIN_PLAN_TERMIOS];
+};
+
+/* Steps of the executor, for saying where it stopped. */
+enum rein_box_step {
+#define STEP(name, text) REIN_STEP_##name,
+#include "sandbox/steps.def"
+#undef STEP
+	REIN_STEP__MAX,
+};
+
+enum rein_box_message {
+	REIN_BOX_MSG_NONE = 0,
+	REIN_BOX_MSG_FAIL,    /* step, sys, mount: could not build the box */
+	REIN_BOX_MSG_MAP,     /* wants its id maps written from outside */
+	REIN_BOX_MSG_READY,   /* confined; carries the listener and the terminal, in this order */
+	REIN_BOX_MSG_EXEC,    /* sys: the command could not be executed */
+	REIN_BOX_MSG_STOPPED, /* status: the command was stopped by this signal */
+	REIN_BOX_MSG_SAMPLE,  /* cpu_ns, written so far by what runs now */
+	REIN_BOX_MSG_EXIT,    /* status as wait(2) gives it, usage */
+	/* to the box */
+	REIN_BOX_MSG_MAPPED,
+	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; to its process group if sys != 0 */
+	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */
+};
+
+/* READY says which descriptors follow. */
+enum rein_box_has {
+	REIN_BOX_HAS_LISTENER = 1 << 0,
+	REIN_BOX_HAS_TERMINAL = 1 << 1,
+};
+
+struct rein_box_note {
+	uint32_t kind, step;
+	int32_t sys, status;
+	uint32_t mount, has;
+	uint64_t cpu_ns, written;
+	uint64_t max_rss_kib;
+	uint32_t ndevs; /* READY: st_dev of the overlays, which is where renames are helped with */
+	uint32_t landlock;
+	uint64_t devs[32];
+};
+
+/* What the launcher adds to the specification. */
+struct rein_plan_setup {
+	uint32_t flags, uid, gid;
+	uint32_t tty_mask, sample_ms;
+	struct winsize window;
+	uint8_t termios[REIN_PLAN_TERMIOS];
+	const struct sock_filter *filter;
+	uint32_t nfilter;
+};
+
+/* Lay out the plan; *ret is the caller's (rein_free). */
+int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_setup *setup,
+		    struct rein_plan **ret, struct rein_err *err);
+/* Is this block of memory a plan in every byte? Pure; no heap. */
+bool rein_plan_valid(const void *memory, size_t size);
+
+static inline const char *rein_plan_str(const struct rein_plan *plan, uint32_t offset)
+{
+	return (const char *)plan + offset;
+}
+
+static inline const struct rein_plan_mount *rein_plan_mounts(const struct rein_plan *plan)
+{
+	return (const struct rein_plan_mount *)((const char *)plan + plan->mounts);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See relay.h. Bytes are moved as they come, never looked at. */
+#include "sandbox/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+/*
+ * The kernel's own structure, whatever the C library makes of it: read and set unread. Only its first
+ * bytes are used on any architecture.
+ */
+void rein_relay_prepare(struct rein_relay *r, struct rein_plan_setup *setup)
+{
+	*r = (struct rein_relay){.input = -1, .output = -1, .master = -1};
+	for (int fd = 0; fd < 3; fd++)
+		if (ioctl(fd, TCGETS, setup->termios) == 0)
+			r->mask |= 1u << fd;
+	if (!r->mask)
+		return;
+	for (int fd = 2; fd >= 0; fd--)
+		if (r->mask & 1u << fd)
+			r->input = fd;
+	r->output = r->mask & 2 ? 1 : r->mask & 4 ? 2 : 0;
+	setup->tty_mask = r->mask;
+	ioctl(r->input, TCGETS, setup->termios);
+	ioctl(r->input, TIOCGWINSZ, &setup->window);
+	/* Keyboard and screen are both the command's: it is an interactive one. */
+	r->wanted = (r->mask & 3) == 3 && rein_relay_foreground(r);
+	if (r->wanted)
+		setup->flags |= REIN_PLAN_FOREGROUND;
+}
+
+bool rein_relay_foreground(const struct rein_relay *r)
+{
+	return r->mask && tcgetpgrp(r->input) == getpgrp();
+}
+
+/* From the background this would stop us; blocked, it just works or fails. */
+static void set_terminal(const struct rein_relay *r, const struct termios *t)
+{
+	sigset_t ttou, old;
+
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &ttou, &old);
+	while (tcsetattr(r->input, TCSADRAIN, t) < 0 && errno == EINTR)
+		;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+void rein_relay_enter(struct rein_relay *r)
+{
+	struct termios t;
+
+	if (r->raw || !r->wanted || !rein_relay_foreground(r) || tcgetattr(r->input, &r->saved) < 0)
+		return;
+	t = r->saved;
+	cfmakeraw(&t);
+	r->raw = true;
+	set_terminal(r, &t);
+}
+
+void rein_relay_leave(struct rein_relay *r)
+{
+	if (!r->raw)
+		return;
+	r->raw = false;
+	set_terminal(r, &r->saved);
+}
+
+void rein_relay_resize(const struct rein_relay *r)
+{
+	struct winsize w;
+
+	if (r->master >= 0 && ioctl(r->input, TIOCGWINSZ, &w) == 0)
+		ioctl(r->master, TIOCSWINSZ, &w);
+}
+
+void rein_relay_watch(const struct rein_relay *r, struct pollfd fds[3])
+{
+	bool on = r->master >= 0;
+
+	fds[0] = (struct pollfd){.fd = on && r->raw && !r->ended && !r->to_box_n ? r->input : -1,
+				 .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = on && r->to_user_n ? r->output : -1, .events = POLLOUT};
+	fds[2] = (struct pollfd){.fd = r->master,
+				 .events = (short)((r->to_box_n ? POLLOUT : 0) |
+						   (r->to_user_n ? 0 : POLLIN))};
+	if (!fds[2].events)
+		fds[2].fd = -1;
+}
+
+/* Write what fits, keep the rest. False if there is no use in keeping it. */
+static bool flush(int fd, char *buf, size_t *n)
+{
+	ssize_t done = write(fd, buf, *n);
+
+	if (done < 0)
+		return errno == EAGAIN || errno == EINTR;
+	*n -= (size_t)done;
+	memmove(buf, buf + done, *n);
+	return true;
+}
+
+static void from_box(struct rein_relay *r)
+{
+	ssize_t n = read(r->master, r->to_user, sizeof(r->to_user));
+
+	if (n > 0) {
+		r->to_user_n = (size_t)n;
+		return;
+	}
+	/* EIO: every holder of the other end is gone. */
+	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		rein_closep_(&r->master), r->master = -1;
+}
+
+bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3])
+{
+	if (fds[0].revents) {
+		ssize_t n = read(r->input, r->to_box, sizeof(r->to_box));
+
+		if (n > 0)
+			r->to_box_n = (size_t)n;
+		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			r->ended = true;
+	}
+	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && !r->to_user_n)
+		from_box(r);
+	if (r->to_box_n && r->master >= 0 && !flush(r->master, r->to_box, &r->to_box_n))
+		r->to_box_n = 0;
+	if (r->to_user_n && !flush(r->output, r->to_user, &r->to_user_n))
+		r->to_user_n = 0;
+	return !r->ended;
+}
+
+void rein_relay_drain(struct rein_relay *r)
+{
+	while (r->master >= 0 || r->to_user_n) {
+		if (!r->to_user_n)
+			from_box(r);
+		else if (!flush(r->output, r->to_user, &r->to_user_n))
+			r->to_user_n = 0;
+		if (r->master >= 0 && !r->to_user_n && errno == EAGAIN)
+			break; /* nothing more can come: its writers are dead */
+	}
+	rein_closep_(&r->master);
+	r->master = -1;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The child borrows our memory until it execs (CLONE_VM | CLONE_VFORK): nothing is copied, and it
+ * makes only system calls meanwhile.
+ */
+#include "sandbox/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "sandbox/explain.h"
+#include "sys/caps.h"
+
+/* Above the two numbers the executor expects its descriptors at. */
+#define FIRST_FREE 10
+
+struct child {
+	const char *program;
+	int plan, control;
+	bool raise; /* a new user namespace: carry its rights over the exec */
+	int sys;
+};
+
+/*
+ * All the executor needs: mounts, lo and the host name, giving the rest up. The file ones are for
+ * overlayfs, which works in its upper and work directories with the rights of whoever mounted it.
+ */
+#define EXECUTOR_CAPS                                                                              \
+	(SYS_CAP(CAP_SYS_ADMIN) | SYS_CAP(CAP_NET_ADMIN) | SYS_CAP(CAP_SETPCAP) |                  \
+	 SYS_CAP(CAP_CHOWN) | SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_DAC_READ_SEARCH) |           \
+	 SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
+
+static int child(void *arg)
+{
+	static char *const argv[] = {(char *)(uintptr_t) "rein-box", NULL};
+	static char *const envp[] = {NULL};
+	struct child *c = arg;
+	sigset_t none;
+
+	/*
+	 * The new user namespace gave every right over the new namespaces; an exec by a user id other
+	 * than 0 would take them away again, but for the ambient ones.
+	 */
+	if (c->raise && (sys_caps_set(EXECUTOR_CAPS, EXECUTOR_CAPS, EXECUTOR_CAPS) < 0 ||
+			 sys_caps_raise_ambient(EXECUTOR_CAPS) < 0))
+		goto failed;
+	if (dup2(c->plan, REIN_BOX_PLAN_FD) < 0 || dup2(c->control, REIN_BOX_CONTROL_FD) < 0 ||
+	    close_range(REIN_BOX_CONTROL_FD + 1, ~0u, 0) < 0)
+		goto failed;
+	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(c->program, argv, envp);
+failed:
+	c->sys = errno;
+	_exit(125);
+}
+
+static int seal(const struct rein_plan *plan, int *ret, struct rein_err *err)
+{
+	auto_close int fd = memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t done = 0;
+	int high;
+
+	if (fd < 0)
+		return rein_err_errno(err, "memfd for the plan");
+	while (done < plan->size) {
+		ssize_t n = write(fd, (const char *)plan + done, plan->size - done);
+
+		if (n < 0 && errno != EINTR)
+			return rein_err_errno(err, "write the plan");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return rein_err_errno(err, "seal the plan");
+	high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+	if (high < 0)
+		return rein_err_errno(err, "keep the plan");
+	*ret = high;
+	return 0;
+}
+
+static unsigned namespaces(const struct rein_plan *plan)
+{
+	unsigned flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+	if (plan->flags & REIN_PLAN_USERNS)
+		flags |= CLONE_NEWUSER;
+	if (plan->flags & REIN_PLAN_NETNS)
+		flags |= CLONE_NEWNET;
+	return flags;
+}
+
+int rein_spawn_box(const struct rein_plan *plan, const char *program, struct rein_spawn *ret,
+		   struct rein_err *err)
+{
+	static const size_t stack_size = 64 << 10;
+	auto_close int memfd = -1, ours = -1, theirs = -1;
+	struct child c = {.program = program, .raise = plan->flags & REIN_PLAN_USERNS};
+	int pair[2], pidfd = -1;
+	sigset_t all, old;
+	char *stack;
+	pid_t pid;
+
+	if (seal(plan, &memfd, err) < 0)
+		return -err->code;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rein_err_errno(err, "control socket");
+	ours = pair[0];
+	theirs = pair[1];
+	if (theirs < FIRST_FREE) {
+		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, FIRST_FREE);
+		close(pair[1]);
+		if (theirs < 0)
+			return rein_err_errno(err, "control socket");
+	}
+	stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		return rein_err_nomem(err);
+	c.plan = memfd;
+	c.control = theirs;
+	/* No handler of ours may run in the child: it would run in our memory. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = clone(child, stack + stack_size,
+		    (int)(CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespaces(plan)), &c,
+		    &pidfd);
+	if (pid < 0)
+		c.sys = errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	munmap(stack, stack_size);
+	if (pid < 0)
+		return rein_explain_clone(c.sys, plan, err);
+	if (c.sys) {
+		siginfo_t si;
+
+		waitid(P_PID, (id_t)pid, &si, WEXITED);
+		close(pidfd);
+		errno = c.sys;
+		return rein_explain_exec(c.sys, program, plan, err);
+	}
+	ret->pid = pid;
+	ret->pidfd = pidfd;
+	ret->control = take_fd(&ours);
+	return 0;
+}

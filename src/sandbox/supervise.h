@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers the box's rename calls. Whatever the kernel does right by itself is waved on; a directory
+ * rename that overlayfs refuses with EXDEV is carried out here.
+ *
+ * [S1] Acts only on the box's overlays, reached through the box's own root directory: never on a path
+ *      of the host, whatever the box does to its tree meanwhile.
+ * [S2] First asks the kernel with the caller's own rights; only its EXDEV, which comes after all
+ *      permission checks, leads to more.
+ */
+#ifndef REIN_SANDBOX_SUPERVISE_H
+#define REIN_SANDBOX_SUPERVISE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strlist.h"
+
+struct rein_supervisor {
+	int listener; /* owned */
+	pid_t box;    /* pid 1 of the box, as seen here */
+	int box_root; /* its root directory, once there was something to do */
+	bool root;    /* we have rights the box has not: lay them down */
+	uint64_t all; /* what we have ourselves, for looking at the caller */
+	uint64_t caps;
+	uint64_t devs[32];
+	uint32_t ndevs;
+	atomic_bool stop;
+	atomic_uint moved;
+	struct rein_strlist link_renames; /* the thread's until it is joined */
+	bool running;
+	pthread_t thread;
+};
+
+/* The listener has something: start the thread that answers, or answer once if there can be none. */
+void rein_supervisor_wake(struct rein_supervisor *s);
+/* The box is dead or about to be: abandon what is under way, wait for the thread. */
+void rein_supervisor_end(struct rein_supervisor *s);
+
+#endif

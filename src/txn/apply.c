@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Taking the steps of a commit, either way. Every step first looks whether it was taken already
+ * (op.h [O1]), so that a run interrupted anywhere can be continued or reversed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "sys/file.h"
+#include "txn/op.h"
+
+/* A step's two ends, by open parent directories. */
+struct ends {
+	int real_fd, slot_fd;
+	const char *real_name, *slot_name;
+	struct rein_fp real, slot;
+};
+
+static void ends_done(struct ends *e)
+{
+	rein_closep_(&e->real_fd);
+	rein_closep_(&e->slot_fd);
+}
+
+static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
+		     struct rein_err *err)
+{
+	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
+	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
+		/* a link inside a directory that is still to come, or gone again */
+		if (o->kind == REIN_OP_LINK && (err->sys == ENOENT || err->sys == ENOTDIR))
+			goto slot;
+		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
+			err->code = REIN_E_CONFLICT;
+		return -err->code;
+	}
+	if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0)
+		return -err->code;
+slot:
+	if (!o->slot)
+		return 0;
+	if (rein_open_parent(d->store[o->root], o->slot, &e->slot_name, &e->slot_fd, err) < 0)
+		return o->kind == REIN_OP_LINK && err->sys == ENOENT ? 0 : -err->code;
+	return rein_fp_at(e->slot_fd, e->slot_name, &e->slot, err);
+}
+
+static int outsider(const struct rein_op *o, struct rein_err *err)
+{
+	return rein_err_set(err, REIN_E_CONFLICT, "'%s' was changed by somebody else meanwhile",
+			    o->path);
+}
+
+static int lost(const struct rein_op *o, struct rein_err *err)
+{
+	return rein_err_set(err, REIN_E_FAILED, "the stored content for '%s' is missing", o->path);
+}
+
+static int move(int from_fd, const char *from, int to_fd, const char *to, unsigned flags,
+		const struct rein_op *o, struct rein_err *err)
+{
+	if (renameat2(from_fd, from, to_fd, to, flags) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return outsider(o, err);
+	return rein_err_errno(err, "move '%s'", o->path);
+}
+
+static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+{
+	uint64_t slot_todo = forward ? o->ino_new : o->ino_old;
+	uint64_t real_todo = forward ? o->ino_old : o->ino_new;
+
+	if (!e->slot.mode)
+		return lost(o, err);
+	if (e->slot.ino != slot_todo)
+		return e->slot.ino == real_todo ? 0 : lost(o, err);
+	if (!e->real.mode || e->real.ino != real_todo)
+		return outsider(o, err);
+	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err);
+}
+
+static int put(const struct rein_op *o, struct ends *e, struct rein_err *err)
+{
+	if (!e->slot.mode)
+		return e->real.mode ? 0 : lost(o, err);
+	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err);
+}
+
+static int take_away(const struct rein_op *o, uint64_t ino, struct ends *e, struct rein_err *err)
+{
+	if (e->slot.mode)
+		return 0;
+	if (!e->real.mode || e->real.ino != ino)
+		return outsider(o, err);
+	return move(e->real_fd, e->real_name, e->slot_fd, e->slot_name, RENAME_NOREPLACE, o, err);
+}
+
+static int do_create(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+{
+	return forward ? put(o, e, err) : take_away(o, o->ino_new, e, err);
+}
+
+static int do_delete(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+{
+	return forward ? take_away(o, o->ino_old, e, err) : put(o, e, err);
+}
+
+static int attributes(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+{
+	const struct rein_attrs *a = forward ? &o->new : &o->old;
+
+	if (!e->real.mode || e->real.ino != o->ino_old)
+		return outsider(o, err);
+	return rein_attrs_apply(e->real_fd, e->real_name, a, o->bits, err);
+}
+
+static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
+		      bool forward, struct rein_err *err)
+{
+	auto_close int from = -1, to = -1;
+
+	if (!e->real.mode || e->real.ino != o->ino_old)
+		return outsider(o, err);
+	from = openat(d->store[o->root], forward ? o->slot : o->old_slot,
+		      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (from < 0)
+		return lost(o, err);
+	to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (to < 0 && errno == EACCES &&
+	    fchmodat(e->real_fd, e->real_name, e->real.mode | S_IRUSR | S_IWUSR, 0) == 0)
+		to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (to < 0)
+		return rein_err_errno(err, "write '%s'", o->path);
+	if (rein_file_copy_data(from, to, err) < 0)
+		return rein_err_prefix(err, "write '%s'", o->path);
+	return attributes(o, e, forward, err);
+}
+
+/* Linking moved the time of a directory that is about to become real: set it back. */
+static int keep_dir_time(const struct rein_op *o, const struct ends *e, struct rein_err *err)
+{
+	if (e->slot_fd < 0)
+		return 0;
+	return rein_attrs_apply(e->slot_fd, "", &o->new, REIN_ATTR_MTIME, err);
+}
+
+/* The slot becomes one more name of the real file at old_slot, or stops being one. */
+static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
+		   bool forward, struct rein_err *err)
+{
+	char tmp[256];
+
+	if (!forward) {
+		if (e->slot.mode && e->slot.ino == o->ino_old &&
+		    unlinkat(e->slot_fd, e->slot_name, 0) < 0)
+			return rein_err_errno(err, "unlink '%s'", o->path);
+		return 0;
+	}
+	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
+	    (e->real.mode && e->real.ino == o->ino_old))
+		return keep_dir_time(o, e, err);
+	if (e->slot_fd < 0)
+		return lost(o, err);
+	snprintf(tmp, sizeof(tmp), ".rein-link-%llu", (unsigned long long)o->ino_old);
+	unlinkat(e->slot_fd, tmp, 0);
+	if (linkat(d->real[o->root], o->old_slot, e->slot_fd, tmp, 0) < 0)
+		return rein_err_errno(err, "link '%s' to '%s'", o->path, o->old_slot);
+	if (renameat(e->slot_fd, tmp, e->slot_fd, e->slot_name) < 0) {
+		rein_err_errno(err, "link '%s'", o->path);
+		unlinkat(e->slot_fd, tmp, 0);
+		return -err->code;
+	}
+	return keep_dir_time(o, e, err);
+}
+
+static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err)
+{
+	if ((e->real.mode & S_IRWXU) == S_IRWXU)
+		return 0;
+	if (fchmodat(e->real_fd, *e->real_name ? e->real_name : ".", (e->real.mode & 07777) | S_IRWXU,
+		     0) < 0)
+		return rein_err_errno(err, "make '%s' writable", o->path);
+	return 0;
+}
+
+static int take_step(const struct rein_op *o, const struct rein_op_dirs *d, bool forward,
+		     struct rein_err *err)
+{
+	auto_(ends_done) struct ends e = {.real_fd = -1, .slot_fd = -1};
+
+	if (o->root >= d->n)
+		return rein_err_set(err, REIN_E_INVALID, "the journal names an unknown root");
+	if (ends_open(o, d, &e, err) < 0)
+		return -err->code;
+	switch (o->kind) {
+	case REIN_OP_LIFT:
+		return do_lift(&e, o, err);
+	case REIN_OP_INPLACE:
+		return do_inplace(o, d, &e, forward, err);
+	case REIN_OP_META:
+	case REIN_OP_DIRMETA:
+		return attributes(o, &e, forward, err);
+	case REIN_OP_LINK:
+		return do_link(o, d, &e, forward, err);
+	case REIN_OP_EXCHANGE:
+		return do_exchange(o, &e, forward, err);
+	case REIN_OP_CREATE:
+		return do_create(o, &e, forward, err);
+	case REIN_OP_DELETE:
+		return do_delete(o, &e, forward, err);
+	}
+	return rein_err_set(err, REIN_E_INVALID, "the journal has an unknown step");
+}
+
+static bool in_phase(int kind, int phase, bool forward)
+{
+	static const uint32_t forward_phases[] = {
+		1u << REIN_OP_LIFT,
+		1u << REIN_OP_INPLACE | 1u << REIN_OP_META,
+		1u << REIN_OP_LINK,
+		1u << REIN_OP_EXCHANGE | 1u << REIN_OP_CREATE | 1u << REIN_OP_DELETE,
+		1u << REIN_OP_DIRMETA,
+	};
+	static const int backward[] = {0, 3, 2, 1, 4};
+
+	return forward_phases[forward ? phase : backward[phase]] & 1u << kind;
+}
+
+int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+		   struct rein_err *err)
+{
+	for (int phase = 0; phase < 5; phase++) {
+		for (size_t i = 0; i < ops->n; i++) {
+			/* what was done last is undone first */
+			const struct rein_op *o = &ops->v[forward || phase == 4 ? i : ops->n - 1 - i];
+
+			if (in_phase(o->kind, phase, forward) &&
+			    take_step(o, dirs, forward, err) < 0)
+				return -err->code;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is the real tree still what the changes assume? Forward: as it was when the box ended. Backward:
+ * as the commit left it. Every path of the list is compared, and a directory that would move as a
+ * whole is searched for what the list does not know.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "sys/file.h"
+#include "sys/tree.h"
+#include "txn/internal.h"
+
+struct check {
+	const struct rein_state *s;
+	const struct rein_tx *t;
+	struct rein_changes *c;
+	struct rein_op_dirs d;
+	bool forward;
+};
+
+/* Same file in the same state; our own moves do not count. */
+static bool same(const struct check *k, const struct rein_fp *was, const struct rein_fp *is)
+{
+	return rein_fp_equal(was, is) || (was->mode && is->mode && rein_moved_same(k->s, was, is));
+}
+
+static uint8_t verdict(const struct check *k, const struct rein_change *x, const struct rein_fp *now)
+{
+	bool there_before = x->kind != REIN_CHANGE_CREATED;
+	bool there_after = x->kind != REIN_CHANGE_DELETED;
+	bool want = k->forward ? there_before : there_after;
+	const struct rein_fp *was = k->forward ? &x->before : &x->after;
+
+	if (!want && now->mode)
+		return k->forward ? REIN_CLASH_EXISTS : REIN_CLASH_LATER;
+	if (!want)
+		return REIN_CLASH_NONE;
+	if (!now->mode)
+		return k->forward ? REIN_CLASH_GONE : REIN_CLASH_LATER;
+	if (x->kind == REIN_CHANGE_META && S_ISDIR(now->mode) && !(x->what & ~REIN_WHAT_TIMES))
+		return rein_fp_same_inode(was, now) ? REIN_CLASH_NONE : REIN_CLASH_CHANGED;
+	if (same(k, was, now))
+		return REIN_CLASH_NONE;
+	return k->forward ? REIN_CLASH_CHANGED : REIN_CLASH_LATER;
+}
+
+static int find_path(const void *key, const void *elem)
+{
+	const struct rein_change *x = key, *y = elem;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return rein_path_cmp(x->path, y->path);
+}
+
+struct search {
+	const struct check *k;
+	const struct rein_change *top;
+	int64_t not_after_ns;
+	const char *found;
+};
+
+/* An entry the list does not name must be older than the moment the list was made. */
+static int unknown_visit(const struct rein_visit *v, void *arg, struct rein_err *err)
+{
+	struct search *s = arg;
+	struct rein_change key = {.root = s->top->root, .path = (char *)v->path};
+
+	(void)err;
+	if (v->fp.ctime_ns <= s->not_after_ns || rein_streq(v->path, s->top->path))
+		return 0;
+	if (bsearch(&key, s->k->c->v, s->k->c->n, sizeof(s->k->c->v[0]), find_path))
+		return 0; /* it is compared by itself */
+	s->found = v->path;
+	return 1;
+}
+
+static int search_inside(const struct check *k, struct rein_change *x, struct rein_err *err)
+{
+	struct search s = {k, x, k->forward ? k->t->begin_ns[x->root] : x->after.ctime_ns, NULL};
+	int rc = rein_tree_walk(k->d.real[x->root], x->path, unknown_visit, &s, err);
+
+	if (rc < 0 && err->sys == EACCES)
+		return 0; /* what may not be read moves unseen, as it was made */
+	if (rc < 0)
+		return rc;
+	if (s.found)
+		x->clash = k->forward ? REIN_CLASH_CHANGED : REIN_CLASH_LATER;
+	return 0;
+}
+
+static int check_one(const struct check *k, struct rein_change *x, struct rein_err *err)
+{
+	auto_close int parent = -1;
+	const char *name;
+	struct rein_fp now;
+
+	if (rein_open_parent(k->d.real[x->root], x->path, &name, &parent, err) < 0) {
+		if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP)
+			return -err->code;
+		x->clash = k->forward ? REIN_CLASH_GONE : REIN_CLASH_LATER;
+		return 0;
+	}
+	if (rein_fp_at(parent, name, &now, err) < 0)
+		return -err->code;
+	x->clash = verdict(k, x, &now);
+	if (x->clash || !x->top || !S_ISDIR(now.mode) || x->kind == REIN_CHANGE_META)
+		return 0;
+	return search_inside(k, x, err);
+}
+
+/* What lies inside something that is moved or absent anyway is told by its directory. */
+static bool covered(const struct check *k, const struct rein_change *x, const struct rein_change *top)
+{
+	size_t n = top ? strlen(top->path) : 0;
+
+	if (!top || x->top || top->root != x->root || strncmp(x->path, top->path, n) ||
+	    x->path[n] != '/')
+		return false;
+	/* created in the way forward, or deleted in the way back: nothing is there to compare */
+	return k->forward ? x->kind == REIN_CHANGE_CREATED : x->kind == REIN_CHANGE_DELETED;
+}
+
+int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		   bool forward, struct rein_err *err)
+{
+	struct check k = {.s = s, .t = t, .c = c, .forward = forward};
+	const struct rein_change *top = NULL;
+	int clashes = 0;
+	int rc = rein_op_dirs_open(t, &k.d, err);
+
+	for (size_t i = 0; rc == 0 && i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		uint8_t fixed = x->clash;
+
+		if (x->top)
+			top = x;
+		if (x->skipped)
+			continue;
+		/* found by the scan, and no look at the tree can make it go away */
+		if (forward && (fixed == REIN_CLASH_HIDDEN || fixed == REIN_CLASH_LINKS ||
+				fixed == REIN_CLASH_CHANGED)) {
+			clashes++;
+			continue;
+		}
+		x->clash = REIN_CLASH_NONE;
+		if (!covered(&k, x, top))
+			rc = check_one(&k, x, err);
+		clashes += x->clash != REIN_CLASH_NONE;
+	}
+	rein_op_dirs_done(&k.d);
+	return rc < 0 ? rc : clashes;
+}

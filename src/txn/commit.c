@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commit, undo, redo and recovery: the only code that changes real trees.
+ *
+ *  1. content and directories of the private side durable (one syncfs a filesystem)
+ *  2. the list of steps in STATE/journal/ID, durable
+ *  3. the steps; if one fails, all of them backward
+ *  4. the real side durable
+ *  5. the journal moves to STATE/txn/ID/ops: done. If that is lost, recovery finds every step
+ *     taken and does it again.
+ *
+ * Content must be durable before the journal: RENAME_EXCHANGE orders nothing on ext4, a power cut
+ * would leave empty files under their real names.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "sys/file.h"
+#include "sys/priv.h"
+#include "sys/tree.h"
+#include "txn/internal.h"
+
+#define JOURNAL_MAX (1u << 30)
+
+int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err)
+{
+	struct rein_op_dirs d = {rein_calloc(t->nroots, sizeof(int)),
+				 rein_calloc(t->nroots, sizeof(int)), 0};
+
+	if (!d.real || !d.store) {
+		rein_op_dirs_done(&d);
+		return rein_err_nomem(err);
+	}
+	for (; d.n < t->nroots; d.n++) {
+		d.real[d.n] = open(t->roots[d.n].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		d.store[d.n] = open(t->roots[d.n].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (d.real[d.n] < 0 || d.store[d.n] < 0) {
+			rein_err_errno(err, "open '%s'",
+				       d.real[d.n] < 0 ? t->roots[d.n].real : t->roots[d.n].store);
+			d.n++;
+			rein_op_dirs_done(&d);
+			return -err->code;
+		}
+	}
+	*ret = d;
+	return 0;
+}
+
+void rein_op_dirs_done(struct rein_op_dirs *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		rein_closep_(&d->real[i]);
+		rein_closep_(&d->store[i]);
+	}
+	rein_free(d->real);
+	rein_free(d->store);
+	*d = (struct rein_op_dirs){0};
+}
+
+static int sync_all(const struct rein_op_dirs *d, int extra, struct rein_err *err)
+{
+	struct stat st;
+	dev_t seen[16];
+	size_t n = 0;
+
+	for (size_t i = 0; i <= d->n; i++) {
+		int fd = i < d->n ? d->store[i] : extra;
+		bool have = false;
+
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &st) < 0)
+			return rein_err_errno(err, "stat");
+		for (size_t k = 0; k < n; k++)
+			have |= seen[k] == st.st_dev;
+		if (have)
+			continue;
+		if (syncfs(fd) < 0)
+			return rein_err_errno(err, "write everything to disk");
+		if (n < ARRAY_SIZE(seen))
+			seen[n++] = st.st_dev;
+	}
+	return 0;
+}
+
+static int write_journal(const struct rein_state *s, const char *id, const struct rein_ops *ops,
+			 bool forward, struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+
+	rein_ops_format(ops, forward, &b);
+	if (b.failed)
+		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one commit");
+	if (rein_file_replace(s->journal_fd, id, (struct rein_str){b.p, b.n}, REIN_SYNC_DURABLE,
+			      err) < 0) {
+		struct rein_err why = *err;
+
+		/* it may be there in name: nobody may act on it */
+		unlinkat(s->journal_fd, id, 0);
+		*err = why;
+		return rein_err_prefix(err, "write the journal");
+	}
+	return 0;
+}
+
+/* Step 3 and 4 in one direction. */
+static int carry_out(const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+		     struct rein_err *err)
+{
+	if (rein_ops_apply(ops, d, forward, err) < 0)
+		return -err->code;
+	return sync_all(d, -1, err);
+}
+
+/* The journal has done its duty: it becomes the list that an undo will follow backward. */
+static int close_journal(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	if (renameat(s->journal_fd, t->id, t->dirfd, "ops") < 0)
+		return rein_err_errno(err, "close the journal of %s", t->id);
+	return 0;
+}
+
+/*
+ * A way there and back leaves everything as it was but the ctimes. Where nothing else differs the
+ * fingerprints follow; an outsider's change stays one.
+ */
+static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
+			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
+{
+	struct rein_err ignored = {0};
+	struct rein_moved moved;
+
+	rein_moved_open(s, &moved);
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		struct rein_fp *known = forward ? &x->before : &x->after;
+		struct rein_fp now, same;
+
+		if (!known->mode || *x->path == '\0' ||
+		    (forward && x->from && x->kind == REIN_CHANGE_CREATED) ||
+		    rein_fp_at(d->real[x->root], x->path, &now, &ignored) < 0)
+			continue;
+		same = now;
+		same.ctime_ns = known->ctime_ns;
+		if (!rein_fp_equal(known, &same) || known->ctime_ns == now.ctime_ns)
+			continue;
+		rein_moved_note(&moved, known, &now);
+		*known = now;
+	}
+	rein_moved_close(s, &moved);
+	rein_tx_save_changes(t, c, true, &ignored);
+}
+
+static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		   const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+		   struct rein_err *err)
+{
+	struct rein_err why = *err, second = {0};
+
+	if (carry_out(ops, d, !forward, &second) < 0) {
+		/* the journal stays: the next command tries again ([T3]) */
+		*err = why;
+		return rein_err_prefix(err,
+				       "transaction %s could neither be finished nor taken back (%s); "
+				       "it is tried again on the next command",
+				       t->id, second.msg);
+	}
+	refresh_back(s, t, d, c, forward);
+	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
+		return rein_err_errno(err, "remove the journal of %s", t->id);
+	*err = why;
+	return rein_err_prefix(err, "nothing was changed");
+}
+
+/* Stat a path of ours, whatever the modes on the way to it say. */
+static int look(int root, const char *path, struct rein_fp *ret)
+{
+	for (;;) {
+		auto_close int parent = -1;
+		struct rein_err err = {0};
+		const char *name;
+
+		if (rein_open_parent(root, path, &name, &parent, &err) == 0 &&
+		    rein_fp_at(parent, name, ret, &err) == 0)
+			return 0;
+		if (!rein_master_own_files(err.sys))
+			return -1;
+	}
+}
+
+/* What is in the real tree now, for later checks; and the ctimes our moves caused. */
+static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, struct rein_changes *c,
+		    bool forward)
+{
+	struct rein_moved moved;
+
+	rein_moved_open(s, &moved);
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		struct rein_fp *known = forward ? &x->after : &x->before;
+		struct rein_fp now;
+
+		if (x->skipped || (forward && x->kind == REIN_CHANGE_DELETED) ||
+		    (!forward && x->kind == REIN_CHANGE_CREATED))
+			continue;
+		if (look(d->real[x->root], x->path, &now) < 0 || !now.mode)
+			continue;
+		rein_moved_note(&moved, known, &now);
+		/* a written-through or attribute-only inode is the same before and after */
+		if (x->kind == REIN_CHANGE_META || x->in_place)
+			rein_moved_note(&moved, forward ? &x->before : &x->after, &now);
+		*known = now;
+	}
+	rein_moved_close(s, &moved);
+}
+
+static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_op_dirs *d,
+		  struct rein_changes *c, bool forward, struct rein_err *err)
+{
+	refresh(s, d, c, forward);
+	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
+	t->decided_ns = rein_now_ns();
+	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
+	    close_journal(s, t, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+	       struct rein_err *err)
+{
+	if (sync_all(d, t->dirfd, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
+		return -err->code;
+	/* what a mode of our own files forbids is tried once more with the right to it */
+	if (carry_out(ops, d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(ops, d, forward, err) < 0))
+		return go_back(s, t, c, ops, d, forward, err);
+	/*
+	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the
+	 * next command writes it: that is no failure of the commit.
+	 */
+	t->unfinished = finish(s, t, d, c, forward, err) < 0;
+	*err = (struct rein_err){0};
+	return 0;
+}
+
+static int refuse_stuck(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	if (!rein_tx_stuck(s, t->id))
+		return 0;
+	return rein_err_set(err, REIN_E_STATE,
+			    "transaction %s is half done and cannot be finished (every command tries); "
+			    "put the paths it needs back, or give it up: rein discard --force %s",
+			    t->id, t->id);
+}
+
+static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
+{
+	return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
+			    n == 1 ? "" : "s");
+}
+
+/* Under the lock nobody else of ours changes the tree: look once more, then act. */
+static int check_again(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		       bool forward, struct rein_err *err)
+{
+	int n = rein_tx_check(s, t, c, forward, err);
+
+	return n > 0 ? conflict(t, n, err) : n;
+}
+
+static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
+{
+	auto_(rein_ops_done) struct rein_ops ops = {0};
+	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
+	auto_close int lock = -1;
+
+	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
+				    rein_tx_state_name(t->state));
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	    check_again(s, t, c, true, err) < 0 ||
+	    rein_remove_work(t, c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+		return -err->code;
+	/* recovery must find what the journal belongs to */
+	rein_changes_sum(c, &t->sum);
+	if (rein_tx_save_changes(t, c, false, err) < 0 || rein_tx_save(s, t, false, err) < 0)
+		return -err->code;
+	return run(s, t, c, &ops, &d, true, err);
+}
+
+int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = commit_once(s, t, c, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
+}
+
+static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		   bool forward, struct rein_err *err)
+{
+	auto_(rein_ops_done) struct rein_ops ops = {0};
+	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
+	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+	auto_close int lock = -1;
+	bool was;
+
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	    check_again(s, t, c, forward, err) < 0 ||
+	    rein_file_read(t->dirfd, "ops", &b, err) < 0 ||
+	    rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &was, err) < 0 ||
+	    rein_op_dirs_open(t, &d, err) < 0)
+		return -err->code;
+	return run(s, t, c, &ops, &d, forward, err);
+}
+
+static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, bool forward,
+		   struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = reverse_once(s, t, c, forward, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
+}
+
+int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		  struct rein_err *err)
+{
+	if (t->state != REIN_TX_COMMITTED)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a committed one can be undone",
+				    t->id, rein_tx_state_name(t->state));
+	return reverse(s, t, c, false, err);
+}
+
+int rein_tx_redo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		  struct rein_err *err)
+{
+	if (t->state != REIN_TX_UNDONE)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only an undone one can be redone",
+				    t->id, rein_tx_state_name(t->state));
+	return reverse(s, t, c, true, err);
+}
+
+/* One journal a crash left: forward as it was meant, else back. */
+static int recover_one(const struct rein_state *s, const char *id, struct rein_err *err)
+{
+	auto_(rein_ops_done) struct rein_ops ops = {0};
+	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+	bool forward;
+
+	if (rein_file_read(s->journal_fd, id, &b, err) < 0)
+		return -err->code;
+	/* it got its name only when it was whole on disk: damage means that a step may be half known */
+	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
+		return rein_err_prefix(err, "recover transaction %s: journal/%s", id, id);
+	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
+	    rein_op_dirs_open(&t, &d, err) < 0)
+		return rein_err_prefix(err, "recover transaction %s", id);
+	if (carry_out(&ops, &d, forward, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
+		struct rein_err second = {0};
+
+		if (carry_out(&ops, &d, !forward, &second) < 0)
+			return rein_err_prefix(err, "recover transaction %s", id);
+		refresh_back(s, &t, &d, &c, forward);
+		return unlinkat(s->journal_fd, id, 0) < 0 ? rein_err_errno(err, "remove '%s'", id) : 0;
+	}
+	return finish(s, &t, &d, &c, forward, err);
+}
+
+bool rein_tx_stuck(const struct rein_state *s, const char *id)
+{
+	return faccessat(s->journal_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int rein_tx_abandon(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	auto_close int lock = -1;
+
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
+	/* the tree stays as it is; list and content stay until gc, for whoever wants to look */
+	if (renameat(s->journal_fd, t->id, t->dirfd, "ops.abandoned") < 0)
+		return rein_err_errno(err, "abandon transaction %s", t->id);
+	rein_free(t->reason);
+	t->reason = rein_strdup("abandoned: it could neither be finished nor taken back");
+	t->state = REIN_TX_DISCARDED;
+	t->decided_ns = rein_now_ns();
+	return rein_tx_save(s, t, true, err);
+}
+
+int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int lock = -1;
+	int n = 0;
+
+	/* cheap on every start: one look into a directory that is almost always empty */
+	if (rein_names_read(s->journal_fd, "", &names, err) < 0)
+		return -err->code;
+	if (!names.n)
+		return 0;
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
+	rein_names_done(&names); /* whoever held the lock may have finished meanwhile */
+	if (rein_names_read(s->journal_fd, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		if (strchr(names.v[i], '.')) { /* a file that never got its name */
+			unlinkat(s->journal_fd, names.v[i], 0);
+			continue;
+		}
+		/* one that cannot be finished now must not stop everything else */
+		if (recover_one(s, names.v[i], stuck) < 0)
+			continue;
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of txn share among themselves. */
+#ifndef REIN_TX_INTERNAL_H
+#define REIN_TX_INTERNAL_H
+
+#include "txn/op.h"
+#include "txn/txn.h"
+
+/* Where a root's changes live: fills store, upper, work, staged. tag names it below the place. */
+int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
+	       struct rein_err *err);
+
+int rein_remove_store(const struct rein_root *r, struct rein_err *err);
+/* The overlay's work directory: with an index it holds links that would count. */
+int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err);
+
+/* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
+int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
+		 struct rein_err *err);
+
+int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err);
+void rein_op_dirs_done(struct rein_op_dirs *d);
+
+/* Exclusive right to change real trees ([T4]); the fd is the lock. */
+int rein_journal_lock(const struct rein_state *s, int *ret_fd, struct rein_err *err);
+
+/*
+ * ctimes that our own moves gave to inodes: a fingerprint taken before such a move still counts.
+ */
+struct rein_moved {
+	struct rein_buf known, fresh;
+};
+void rein_moved_open(const struct rein_state *s, struct rein_moved *m);
+void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const struct rein_fp *is);
+void rein_moved_close(const struct rein_state *s, struct rein_moved *m);
+bool rein_moved_same(const struct rein_state *s, const struct rein_fp *was, const struct rein_fp *is);
+int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
+
+#endif

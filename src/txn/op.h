@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of a commit, decided before the first of them is taken. Each can be done and undone,
+ * knows from the private side alone whether it was done, and may be repeated.
+ *
+ * Forward order:  LIFT, INPLACE + META, LINK, then moves (EXCHANGE CREATE DELETE), then DIRMETA.
+ * Backward order: LIFT, moves, LINK, INPLACE + META, then DIRMETA with the old values.
+ *
+ * [O1] A move is one rename within one filesystem; the slot in the private store tells whether it
+ *      was done: EXCHANGE when the slot holds the old inode, CREATE when the slot is empty, DELETE
+ *      when the slot is full.
+ * [O2] No two moves concern paths one of which contains the other.
+ */
+#ifndef REIN_TX_OP_H
+#define REIN_TX_OP_H
+
+#include "base/buf.h"
+#include "base/fp.h"
+#include "sys/attr.h"
+
+enum rein_op_kind {
+	REIN_OP_LIFT = 1, /* make a directory writable for the moves in it */
+	REIN_OP_INPLACE,  /* write a hard-linked file through its name */
+	REIN_OP_META,	  /* attributes of a file */
+	REIN_OP_LINK,	  /* make the slot another name of a real file */
+	REIN_OP_EXCHANGE, /* slot and real change places */
+	REIN_OP_CREATE,	  /* slot moves to real */
+	REIN_OP_DELETE,	  /* real moves to slot */
+	REIN_OP_DIRMETA,  /* attributes of a directory, after the moves in it */
+};
+
+struct rein_op {
+	char *path;	/* relative to the root's real directory */
+	char *slot;	/* relative to the root's store, or NULL */
+	char *old_slot; /* INPLACE: copy of the old bytes. LINK: the real path to link */
+	struct rein_attrs old, new;
+	uint64_t ino_old, ino_new;
+	uint32_t root;
+	uint8_t kind;
+	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes */
+};
+
+struct rein_ops {
+	struct rein_op *v;
+	size_t n, cap;
+};
+
+void rein_ops_done(struct rein_ops *ops);
+struct rein_op *rein_ops_add(struct rein_ops *ops, uint32_t root, int kind, const char *path,
+			     const char *slot);
+void rein_ops_format(const struct rein_ops *ops, bool forward, struct rein_buf *b);
+int rein_ops_parse(struct rein_str in, struct rein_ops *ret, bool *ret_forward,
+		   struct rein_err *err);
+
+/* Where the roots are, opened once. */
+struct rein_op_dirs {
+	int *real, *store;
+	size_t n;
+};
+
+/* Take every step in one direction. On failure the steps taken stay: call it the other way. */
+int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+		   struct rein_err *err);
+
+#endif

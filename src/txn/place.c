@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a transaction keeps a root's changes. A commit moves files, so the store must lie on the
+ * root's own mount: the state directory if it does, else a private directory at the top of that
+ * mount. Where the filesystem cannot carry an overlay's upper layer (a container's overlay, NFS,
+ * FUSE …) upper lies elsewhere and a commit copies it to the store first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/auto.h"
+#include "sys/tree.h"
+#include "txn/internal.h"
+
+#ifndef STATX_MNT_ID
+#define STATX_MNT_ID 0x00001000U
+#endif
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
+static int mount_of(const char *path, uint64_t *ret)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, &st) < 0)
+		return -1;
+	*ret = st.stx_mnt_id;
+	return 0;
+}
+
+/* Filesystems an overlay's upper layer cannot be on. */
+static bool unfit_for_upper(const char *path)
+{
+	static const long unfit[] = {
+		OVERLAYFS_SUPER_MAGIC, NFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC,
+		MSDOS_SUPER_MAGIC,     0x2011bab0 /* exfat */, 0xff534d42 /* cifs */,
+		0xfe534d42 /* smb2 */, 0x794c7630 /* overlay, written out */,
+	};
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(unfit); i++)
+		if ((long)fs.f_type == unfit[i])
+			return true;
+	return false;
+}
+
+/* The topmost directory above path that is still on its mount. */
+static int mount_top(const char *path, uint64_t mnt, char *ret)
+{
+	snprintf(ret, PATH_MAX, "%s", path);
+	for (;;) {
+		char up[PATH_MAX];
+		char *slash = strrchr(ret, '/');
+		uint64_t id;
+
+		if (!slash || rein_streq(ret, "/"))
+			return 0;
+		snprintf(up, sizeof(up), "%.*s", slash == ret ? 1 : (int)(slash - ret), ret);
+		if (mount_of(up, &id) < 0)
+			return -1;
+		if (id != mnt)
+			return 0;
+		snprintf(ret, PATH_MAX, "%s", up);
+	}
+}
+
+/* A directory of ours, 0700, that nobody else can have planted. */
+static bool own_dir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return false;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       ((st.st_mode & 077) == 0 || chmod(path, 0700) == 0);
+}
+
+/* A place on the mount of real when the state directory is on another one. */
+static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein_err *err)
+{
+	char top[PATH_MAX], dir[PATH_MAX + 32];
+
+	if (mount_top(real, mnt, top) < 0)
+		return rein_err_errno(err, "find the mount of '%s'", real);
+	for (int i = 0; i < 2; i++) { /* the mount's top, else beside the root's own files */
+		const char *base = i ? real : top;
+
+		snprintf(dir, sizeof(dir), "%s/.rein-%u", rein_streq(base, "/") ? "" : base,
+			 (unsigned)geteuid());
+		if (own_dir(dir)) {
+			*ret = rein_strdup(dir);
+			return *ret ? 0 : rein_err_nomem(err);
+		}
+	}
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "no place for changes on the filesystem of '%s': create '%s' owned by "
+			    "uid %u with mode 700, or set REIN_STATE to a directory there",
+			    real, dir, (unsigned)geteuid());
+}
+
+/* Somewhere an overlay's upper layer can be, for roots whose own filesystem cannot carry one. */
+static int elsewhere(const struct rein_state *s, char **ret, struct rein_err *err)
+{
+	const char *candidates[] = {getenv("REIN_UPPER"), s->dir, "/dev/shm", "/tmp", "/var/tmp",
+				    getenv("XDG_RUNTIME_DIR")};
+	char dir[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(candidates); i++) {
+		if (!candidates[i] || *candidates[i] != '/' || unfit_for_upper(candidates[i]))
+			continue;
+		snprintf(dir, sizeof(dir), "%s/%srein-%u", candidates[i],
+			 candidates[i] == s->dir ? "" : ".", (unsigned)geteuid());
+		if (!own_dir(dir))
+			continue;
+		*ret = rein_strdup(dir);
+		return *ret ? 0 : rein_err_nomem(err);
+	}
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "no filesystem here can hold the private layer (all are overlay, network "
+			    "or FUSE): mount a tmpfs or a volume and name it in REIN_UPPER");
+}
+
+int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
+	       struct rein_err *err)
+{
+	auto_free char *place = NULL, *upper_place = NULL;
+	uint64_t mine, its;
+
+	if (mount_of(s->dir, &mine) < 0 || mount_of(root->real, &its) < 0)
+		return rein_err_errno(err, "find the mount of '%s'", root->real);
+	if (mine == its) {
+		place = rein_asprintf("%s/txn", s->dir);
+		if (!place)
+			return rein_err_nomem(err);
+	} else if (foreign_place(root->real, its, &place, err) < 0) {
+		return -err->code;
+	}
+	root->store = rein_asprintf("%s/%s/r%zu", place, id, index);
+	root->staged = unfit_for_upper(root->real);
+	if (root->staged) {
+		if (elsewhere(s, &upper_place, err) < 0)
+			return -err->code;
+		root->upper = rein_asprintf("%s/%s.%zu/upper", upper_place, id, index);
+		root->work = rein_asprintf("%s/%s.%zu/work", upper_place, id, index);
+	} else if (root->store) {
+		root->upper = rein_asprintf("%s/upper", root->store);
+		root->work = rein_asprintf("%s/work", root->store);
+	}
+	if (!root->store || !root->upper || !root->work)
+		return rein_err_nomem(err);
+	if (rein_mkdirs(AT_FDCWD, root->store, err) < 0 || rein_mkdirs(AT_FDCWD, root->upper, err) < 0 ||
+	    rein_mkdirs(AT_FDCWD, root->work, err) < 0)
+		return -err->code;
+	return 0;
+}

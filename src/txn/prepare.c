@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From changes to steps. Works in the private directories only ([T1]): brings content to the root's
+ * filesystem, removes overlay's traces from it, saves the bytes an in-place write will destroy.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "sys/file.h"
+#include "sys/tree.h"
+#include "txn/internal.h"
+
+struct prep {
+	const struct rein_tx *t;
+	const struct rein_changes *c;
+	const struct rein_op_dirs *d;
+	struct rein_ops *ops;
+	size_t next_slot;
+};
+
+static int strip_visit(const struct rein_visit *v, void *arg, struct rein_err *err)
+{
+	(void)arg;
+	if (S_ISCHR(v->fp.mode) && v->fp.rdev == 0) /* a whiteout left inside a new directory */
+		return unlinkat(v->dirfd, v->name, 0) < 0 ? rein_err_errno(err, "remove '%s'", v->path)
+							  : 0;
+	return rein_attrs_strip_overlay(v->dirfd, v->name, v->fp.mode, err);
+}
+
+/* What --only or --except left out of a new directory must not move with it. */
+static int prune(struct prep *p, const struct rein_change *top, const char *slot,
+		 struct rein_err *err)
+{
+	size_t n = strlen(top->path);
+
+	for (const struct rein_change *x = top + 1; x < p->c->v + p->c->n; x++) {
+		auto_free char *inside = NULL;
+
+		if (x->root != top->root || strncmp(x->path, top->path, n) || x->path[n] != '/')
+			break;
+		if (!x->skipped)
+			continue;
+		inside = rein_asprintf("%s%s", slot, x->path + n);
+		if (!inside)
+			return rein_err_nomem(err);
+		if (rein_tree_remove(p->d->store[x->root], inside, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+static char *upper_slot(const struct rein_change *x)
+{
+	return rein_asprintf("upper/%s", x->path);
+}
+
+static char *new_slot(struct prep *p, uint32_t root, const char *dir, struct rein_err *err)
+{
+	char *slot;
+
+	if (mkdirat(p->d->store[root], dir, 0700) < 0 && errno != EEXIST) {
+		rein_err_errno(err, "create '%s'", dir);
+		return NULL;
+	}
+	slot = rein_asprintf("%s/%zu", dir, p->next_slot++);
+	if (!slot)
+		rein_err_nomem(err);
+	return slot;
+}
+
+/* The slot that holds the change's new content, on the root's own filesystem, stripped. */
+static char *content_slot(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	const struct rein_root *r = &p->t->roots[x->root];
+	auto_free char *slot = NULL;
+	auto_close int upper = -1;
+
+	if (!r->staged) {
+		slot = upper_slot(x);
+		if (!slot) {
+			rein_err_nomem(err);
+			return NULL;
+		}
+	} else {
+		upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		slot = new_slot(p, x->root, "stage", err);
+		if (!slot)
+			return NULL;
+		if (rein_tree_copy(upper, x->path, p->d->store[x->root], slot, err) < 0)
+			return NULL;
+	}
+	if (S_ISDIR(x->after.mode) && prune(p, x, slot, err) < 0)
+		return NULL;
+	if (rein_tree_walk(p->d->store[x->root], slot, strip_visit, NULL, err) < 0)
+		return NULL;
+	return take_ptr(slot);
+}
+
+static struct rein_op *add(struct prep *p, int kind, const struct rein_change *x, const char *slot,
+			   struct rein_err *err)
+{
+	struct rein_op *o = rein_ops_add(p->ops, x->root, kind, x->path, slot);
+
+	if (!o) {
+		rein_err_nomem(err);
+		return NULL;
+	}
+	o->ino_old = x->before.ino;
+	return o;
+}
+
+static int slot_inode(struct prep *p, const struct rein_op *o, uint64_t *ret, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(p->d->store[o->root], o->slot, &fp, err) < 0)
+		return -err->code;
+	if (!fp.mode)
+		return rein_err_set(err, REIN_E_FAILED, "the content of '%s' is missing", o->path);
+	*ret = fp.ino;
+	return 0;
+}
+
+/* The other names of a hard-linked file: the slot becomes a link of the real one. */
+static int add_link(struct prep *p, const struct rein_change *x, const char *slot, uint64_t *ret_ino,
+		    struct rein_err *err)
+{
+	struct rein_op *o = add(p, REIN_OP_LINK, x, slot, err);
+	auto_close int parent = -1;
+	const char *name;
+	struct rein_fp fp;
+
+	if (!o || rein_open_parent(p->d->store[x->root], slot, &name, &parent, err) < 0 ||
+	    rein_attrs_read(parent, "", &o->new, err) < 0)
+		return -err->code;
+	if (rein_fp_at(p->d->real[x->root], x->link_to, &fp, err) < 0)
+		return -err->code;
+	if (!fp.mode)
+		return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", x->link_to);
+	o->old_slot = rein_strdup(x->link_to);
+	o->ino_old = *ret_ino = fp.ino;
+	return o->old_slot ? 0 : rein_err_nomem(err);
+}
+
+static int from_inode(struct prep *p, const struct rein_change *x, uint64_t *ret, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(p->d->real[x->root], x->from, &fp, err) < 0)
+		return -err->code;
+	if (!fp.mode)
+		return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", x->from);
+	*ret = fp.ino;
+	return 0;
+}
+
+/*
+ * A hard-linked file renamed and written in the box: its bytes go through the old name, then the
+ * new name becomes a link; a copy of the bytes waits aside, for the link takes their place.
+ */
+static int write_through(struct prep *p, const struct rein_change *x, const char *slot,
+			 struct rein_err *err)
+{
+	auto_free char *aside = new_slot(p, x->root, "undo", err);
+	auto_free char *old = aside ? new_slot(p, x->root, "undo", err) : NULL;
+	int store = p->d->store[x->root];
+	struct rein_op *o;
+
+	if (!old)
+		return -err->code;
+	/* by link and not by rename: the directory's time is read after this */
+	if (rein_tree_copy(store, slot, store, aside, err) < 0)
+		return -err->code;
+	o = rein_ops_add(p->ops, x->root, REIN_OP_INPLACE, x->from, aside);
+	if (!o)
+		return rein_err_nomem(err);
+	if (from_inode(p, x, &o->ino_old, err) < 0)
+		return -err->code;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->from, store, o->old_slot, err) < 0 ||
+	    rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
+	    rein_attrs_read(store, aside, &o->new, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+/* The same when only its attributes changed. */
+static int attrs_through(struct prep *p, const struct rein_change *x, const char *slot,
+			 struct rein_err *err)
+{
+	struct rein_op *o = rein_ops_add(p->ops, x->root, REIN_OP_META, x->from, NULL);
+
+	if (!o)
+		return rein_err_nomem(err);
+	if (from_inode(p, x, &o->ino_old, err) < 0)
+		return -err->code;
+	if (rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
+	    rein_attrs_read(p->d->store[x->root], slot, &o->new, err) < 0)
+		return -err->code;
+	o->bits = (uint8_t)rein_attrs_differ(&o->old, &o->new);
+	return 0;
+}
+
+/* What was done to a hard-linked file under its new name reaches the file itself. */
+static int change_through(struct prep *p, const struct rein_change *x, const char *slot,
+			  struct rein_err *err)
+{
+	if (!x->link_to || !x->from)
+		return 0;
+	return x->rewritten ? write_through(p, x, slot, err)
+			    : attrs_through(p, x, slot, err);
+}
+
+/* Names inside a new directory that belong to real, hard-linked files. */
+static int links_inside(struct prep *p, const struct rein_change *top, const char *slot,
+			struct rein_err *err)
+{
+	size_t n = strlen(top->path);
+
+	for (const struct rein_change *x = top + 1; x < p->c->v + p->c->n; x++) {
+		auto_free char *inside = NULL;
+		uint64_t ino;
+
+		if (x->root != top->root || strncmp(x->path, top->path, n) || x->path[n] != '/')
+			break;
+		if (!x->link_to || x->skipped)
+			continue;
+		inside = rein_asprintf("%s%s", slot, x->path + n);
+		if (!inside)
+			return rein_err_nomem(err);
+		if (change_through(p, x, inside, err) < 0 || add_link(p, x, inside, &ino, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+static int prep_move(struct prep *p, const struct rein_change *x, int kind, struct rein_err *err)
+{
+	auto_free char *slot = kind == REIN_OP_DELETE ? new_slot(p, x->root, "undo", err)
+						      : content_slot(p, x, err);
+	uint64_t linked = 0;
+	struct rein_op *o;
+
+	if (!slot)
+		return -err->code;
+	if (change_through(p, x, slot, err) < 0)
+		return -err->code;
+	if (x->link_to && add_link(p, x, slot, &linked, err) < 0)
+		return -err->code;
+	if (S_ISDIR(x->after.mode) && kind != REIN_OP_DELETE && links_inside(p, x, slot, err) < 0)
+		return -err->code;
+	o = add(p, kind, x, slot, err);
+	if (!o)
+		return -err->code;
+	if (linked) {
+		o->ino_new = linked;
+		return 0;
+	}
+	return kind == REIN_OP_DELETE ? 0 : slot_inode(p, o, &o->ino_new, err);
+}
+
+static int read_attrs(struct prep *p, struct rein_op *o, const char *slot, struct rein_err *err)
+{
+	if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
+	    rein_attrs_read(p->d->store[o->root], slot, &o->new, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+static int prep_inplace(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	auto_free char *slot = content_slot(p, x, err);
+	auto_free char *old = slot ? new_slot(p, x->root, "undo", err) : NULL;
+	struct rein_op *o;
+
+	if (!old)
+		return -err->code;
+	o = add(p, REIN_OP_INPLACE, x, slot, err);
+	if (!o)
+		return -err->code;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->path, p->d->store[x->root], o->old_slot, err) < 0)
+		return -err->code;
+	return read_attrs(p, o, slot, err);
+}
+
+static uint8_t bits_of(unsigned what)
+{
+	return (uint8_t)((what & REIN_WHAT_MODE ? REIN_ATTR_MODE : 0) |
+			 (what & REIN_WHAT_OWNER ? REIN_ATTR_OWNER : 0) |
+			 (what & REIN_WHAT_TIMES ? REIN_ATTR_MTIME : 0) |
+			 (what & REIN_WHAT_XATTR ? REIN_ATTR_XATTR : 0));
+}
+
+/* Attributes are read from upper wherever that lies; nothing of it moves. */
+static int attrs_from_upper(struct prep *p, const struct rein_op *o, struct rein_attrs *ret,
+			    struct rein_err *err)
+{
+	auto_close int upper = open(p->t->roots[o->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (upper < 0)
+		return rein_err_errno(err, "open '%s'", p->t->roots[o->root].upper);
+	if (rein_attrs_read(upper, o->path, ret, err) == 0)
+		return 0;
+	/* what was split off another transaction has no layer for a directory it only deletes in */
+	return err->sys == ENOENT ? rein_attrs_read(p->d->real[o->root], o->path, ret, err) : -err->code;
+}
+
+static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	int kind = S_ISDIR(x->before.mode) ? REIN_OP_DIRMETA : REIN_OP_META;
+	struct rein_op *o = add(p, kind, x, NULL, err);
+
+	if (!o)
+		return -err->code;
+	o->bits = bits_of(x->what);
+	if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
+	    attrs_from_upper(p, o, &o->new, err) < 0)
+		return -err->code;
+	if (!(o->bits & REIN_ATTR_MODE))
+		o->new.mode = o->old.mode;
+	/* not upper's own time: an attempt before this one may have moved things in it */
+	o->new.mtime_ns = o->bits & REIN_ATTR_MTIME ? x->after.mtime_ns : o->old.mtime_ns;
+	return 0;
+}
+
+/* The name goes, the change made through it stays in the file's other names. */
+static int prep_kept(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	auto_free char *old = new_slot(p, x->root, "undo", err);
+	int store = p->d->store[x->root];
+	struct rein_op *o;
+
+	if (!old || rein_tree_walk(store, x->kept, strip_visit, NULL, err) < 0)
+		return -err->code;
+	o = add(p, REIN_OP_INPLACE, x, x->kept, err);
+	if (!o)
+		return -err->code;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(p->d->real[x->root], x->path, store, o->old_slot, err) < 0)
+		return -err->code;
+	return read_attrs(p, o, x->kept, err);
+}
+
+static int prep_change(struct prep *p, const struct rein_change *x, struct rein_err *err)
+{
+	switch (x->kind) {
+	case REIN_CHANGE_CREATED:
+		return prep_move(p, x, REIN_OP_CREATE, err);
+	case REIN_CHANGE_DELETED:
+		return prep_move(p, x, REIN_OP_DELETE, err);
+	case REIN_CHANGE_META:
+		return prep_meta(p, x, err);
+	case REIN_CHANGE_MODIFIED:
+		if (x->in_place && x->before.nlink > 1 && S_ISREG(x->before.mode))
+			return prep_inplace(p, x, err);
+		return prep_move(p, x, REIN_OP_EXCHANGE, err);
+	}
+	return rein_err_set(err, REIN_E_INVALID, "'%s': unknown kind of change", x->path);
+}
+
+static bool is_move(int kind)
+{
+	return kind == REIN_OP_EXCHANGE || kind == REIN_OP_CREATE || kind == REIN_OP_DELETE;
+}
+
+static int by_dir(const void *a, const void *b)
+{
+	const struct rein_op *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return rein_path_cmp(x->path, y->path);
+}
+
+/*
+ * The directories moves happen in: their mtime becomes what it was in the box, and one that is not
+ * writable is made so for the while. An outsider's change to a directory keeps its own new time.
+ */
+static int prep_parents(struct prep *p, struct rein_err *err)
+{
+	auto_(rein_ops_done) struct rein_ops dirs = {0};
+	size_t moves = p->ops->n;
+
+	for (size_t i = 0; i < moves; i++) {
+		const struct rein_op *o = &p->ops->v[i];
+		const char *slash = strrchr(o->path, '/');
+		auto_free char *dir = rein_strndup(o->path, slash ? (size_t)(slash - o->path) : 0);
+		bool have = false;
+
+		if (!dir)
+			return rein_err_nomem(err);
+		if (!is_move(o->kind))
+			continue;
+		for (size_t k = dirs.n; k > 0 && !have && k + 8 > dirs.n; k--)
+			have = dirs.v[k - 1].root == o->root && rein_streq(dirs.v[k - 1].path, dir);
+		if (!have && !rein_ops_add(&dirs, o->root, REIN_OP_DIRMETA, dir, NULL))
+			return rein_err_nomem(err);
+	}
+	/* those that have a change of their own are there already */
+	for (size_t i = 0; i < moves; i++)
+		if (p->ops->v[i].kind == REIN_OP_DIRMETA &&
+		    !rein_ops_add(&dirs, p->ops->v[i].root, REIN_OP_LIFT, p->ops->v[i].path, NULL))
+			return rein_err_nomem(err);
+	if (dirs.n)
+		qsort(dirs.v, dirs.n, sizeof(dirs.v[0]), by_dir);
+	for (size_t i = 0, k; i < dirs.n; i = k) {
+		bool own = false, moved_in = false;
+		struct rein_op *o;
+		struct rein_fp fp;
+
+		for (k = i; k < dirs.n && by_dir(&dirs.v[i], &dirs.v[k]) == 0; k++) {
+			own |= dirs.v[k].kind == REIN_OP_LIFT;
+			moved_in |= dirs.v[k].kind == REIN_OP_DIRMETA;
+		}
+		if (!moved_in)
+			continue;
+		if (rein_fp_at(p->d->real[dirs.v[i].root], dirs.v[i].path, &fp, err) < 0)
+			return -err->code;
+		if (!fp.mode)
+			return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", dirs.v[i].path);
+		if (!own) {
+			o = rein_ops_add(p->ops, dirs.v[i].root, REIN_OP_DIRMETA, dirs.v[i].path, NULL);
+			if (!o)
+				return rein_err_nomem(err);
+			o->ino_old = fp.ino;
+			if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
+			    attrs_from_upper(p, o, &o->new, err) < 0)
+				return -err->code;
+			/* no change of its own: everything stays as it was, its time too */
+			o->new.mode = o->old.mode;
+			o->new.mtime_ns = o->old.mtime_ns;
+			o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
+		}
+		/* its own change may not speak of what the moves and the lift disturb */
+		for (size_t m = 0; own && m < p->ops->n; m++) {
+			struct rein_op *q = &p->ops->v[m];
+
+			if (q->kind == REIN_OP_DIRMETA && q->root == dirs.v[i].root &&
+			    rein_streq(q->path, dirs.v[i].path))
+				q->bits |= REIN_ATTR_MODE | REIN_ATTR_MTIME;
+		}
+		if ((fp.mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
+			if (!rein_ops_add(p->ops, dirs.v[i].root, REIN_OP_LIFT, dirs.v[i].path, NULL))
+				return rein_err_nomem(err);
+		}
+	}
+	return 0;
+}
+
+/* A directory whose time moved since the run ended was changed by somebody else: leave its time. */
+static int respect_outsiders(struct prep *p, struct rein_err *err)
+{
+	for (size_t i = 0; i < p->ops->n; i++) {
+		struct rein_op *o = &p->ops->v[i];
+		struct rein_fp fp;
+
+		if (o->kind != REIN_OP_DIRMETA)
+			continue;
+		if (rein_fp_at(p->d->real[o->root], o->path, &fp, err) < 0)
+			return -err->code;
+		if (fp.mtime_ns > p->t->begin_ns[o->root])
+			o->bits &= (uint8_t)~REIN_ATTR_MTIME;
+	}
+	return 0;
+}
+
+/* Deepest first, so that a parent's mode does not lock out a child. */
+static int deepest_first(const void *a, const void *b)
+{
+	const struct rein_op *x = a, *y = b;
+	bool dx = x->kind == REIN_OP_DIRMETA, dy = y->kind == REIN_OP_DIRMETA;
+
+	if (dx != dy)
+		return dx ? 1 : -1;
+	return dx ? -by_dir(x, y) : by_dir(x, y);
+}
+
+int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
+		 struct rein_err *err)
+{
+	struct rein_op_dirs d = {0};
+	struct rein_ops ops = {0};
+	struct prep p = {t, c, &d, &ops, 0};
+	int rc = rein_op_dirs_open(t, &d, err);
+
+	/* what an attempt before this one left behind */
+	for (size_t i = 0; rc == 0 && i < d.n; i++) {
+		rc = rein_tree_remove(d.store[i], "undo", err);
+		if (rc == 0)
+			rc = rein_tree_remove(d.store[i], "stage", err);
+	}
+	for (size_t i = 0; rc == 0 && i < c->n; i++)
+		if (c->v[i].kept && !c->v[i].skipped)
+			rc = prep_kept(&p, &c->v[i], err);
+	for (size_t i = 0; rc == 0 && i < c->n; i++)
+		if (c->v[i].top && !c->v[i].skipped)
+			rc = prep_change(&p, &c->v[i], err);
+	if (rc == 0)
+		rc = prep_parents(&p, err);
+	if (rc == 0)
+		rc = respect_outsiders(&p, err);
+	rein_op_dirs_done(&d);
+	if (rc < 0) {
+		rein_ops_done(&ops);
+		return rc;
+	}
+	if (ops.n)
+		qsort(ops.v, ops.n, sizeof(ops.v[0]), deepest_first);
+	*ret = ops;
+	return 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a transaction up to the decision: begin, hold, discard, split. */
+#include "txn/txn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "sys/attr.h"
+#include "sys/file.h"
+#include "sys/tree.h"
+#include "txn/internal.h"
+
+/* Letters and digits that cannot be taken for each other. */
+static void make_id(char *ret, size_t n)
+{
+	static const char set[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	unsigned char rnd[REIN_TX_ID_MAX];
+
+	if (getrandom(rnd, n, 0) != (ssize_t)n) {
+		uint64_t now = rein_now_ns();
+
+		memcpy(rnd, &now, n < sizeof(now) ? n : sizeof(now));
+	}
+	for (size_t i = 0; i < n; i++)
+		ret[i] = set[rnd[i] & 31];
+	ret[n] = '\0';
+	if (ret[0] <= '9' && strspn(ret, "0123456789") == n)
+		ret[n - 1] = 'x'; /* never a bare number */
+}
+
+static int make_dir(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	for (int tries = 0; tries < 64; tries++) {
+		make_id(t->id, tries < 16 ? 4 : 6);
+		if (mkdirat(s->txn_fd, t->id, 0700) == 0) {
+			t->dirfd = openat(s->txn_fd, t->id,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (t->dirfd < 0 || flock(t->dirfd, LOCK_EX | LOCK_NB) < 0)
+				return rein_err_errno(err, "open transaction %s", t->id);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return rein_err_errno(err, "create a transaction in '%s'", s->dir);
+	}
+	return rein_err_set(err, REIN_E_FAILED, "no free transaction name in '%s'", s->dir);
+}
+
+/* The upper directory is the merged root's face: it must look like the real one. */
+static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rein_err *err)
+{
+	auto_(rein_attrs_done) struct rein_attrs a = {0};
+	auto_close int real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int store = open(r->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct rein_fp fp;
+
+	if (real < 0)
+		return rein_err_errno(err, "open '%s'", r->real);
+	if (upper < 0 || store < 0)
+		return rein_err_errno(err, "open '%s'", r->store);
+	/* the store was made a moment ago on the root's filesystem: that is now, in its clock */
+	if (rein_fp_at(store, "", &fp, err) < 0 || rein_attrs_read(real, "", &a, err) < 0)
+		return -err->code;
+	*ret_begin = fp.ctime_ns;
+	if (a.uid != geteuid() || a.gid != getegid()) {
+		/* without privilege a foreign owner cannot be given; the group may be */
+		if (geteuid() != 0)
+			a.uid = geteuid();
+		if (fchownat(upper, "", a.uid, a.gid, AT_EMPTY_PATH) < 0)
+			a.gid = getegid();
+	}
+	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
+}
+
+int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n,
+		   struct rein_tx *ret, struct rein_err *err)
+{
+	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
+	struct rein_err ignored = {0};
+
+	if (make_dir(s, &t, err) < 0)
+		return -err->code;
+	t.roots = rein_calloc(n, sizeof(*t.roots));
+	t.begin_ns = rein_calloc(n, sizeof(*t.begin_ns));
+	if (!t.roots || !t.begin_ns) {
+		rein_err_nomem(err);
+		goto fail;
+	}
+	for (; t.nroots < n; t.nroots++) {
+		struct rein_root *r = &t.roots[t.nroots];
+
+		r->real = rein_strdup(reals[t.nroots]);
+		if (!r->real) {
+			rein_err_nomem(err);
+			goto fail;
+		}
+		if (rein_place(s, t.id, t.nroots, r, err) < 0 ||
+		    dress_upper(r, &t.begin_ns[t.nroots], err) < 0) {
+			t.nroots++;
+			goto fail;
+		}
+	}
+	*ret = t;
+	return 0;
+fail:
+	rein_tx_drop(s, &t, &ignored);
+	rein_tx_done(&t);
+	return -err->code;
+}
+
+/* Remove a root's private directories, and what is empty above them. */
+int rein_remove_store(const struct rein_root *r, struct rein_err *err)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	if (r->staged && r->upper) {
+		snprintf(parent, sizeof(parent), "%s", r->upper);
+		slash = strrchr(parent, '/');
+		if (slash && slash != parent) {
+			*slash = '\0';
+			if (rein_tree_remove(AT_FDCWD, parent, err) < 0)
+				return -err->code;
+		}
+	}
+	if (!r->store)
+		return 0;
+	if (rein_tree_remove(AT_FDCWD, r->store, err) < 0)
+		return -err->code;
+	snprintf(parent, sizeof(parent), "%s", r->store);
+	slash = strrchr(parent, '/');
+	/* PLACE/ID/rN: empty ones go, so that nothing stays on other people's mounts */
+	for (int up = 0; up < 2 && slash && slash != parent; up++) {
+		*slash = '\0';
+		slash = strrchr(parent, '/');
+		/* the state's own directory of transactions always stays */
+		if ((up == 1 && (!slash || !rein_starts(slash, "/.rein-"))) || rmdir(parent) < 0)
+			break;
+	}
+	return 0;
+}
+
+/*
+ * Empty work, upper, store, transaction: four rmdirs when nothing happened. The overlay leaves a
+ * mode-0 directory inside work.
+ */
+int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_remove_store(&t->roots[i], err) < 0)
+			return -err->code;
+	return rein_tree_remove(s->txn_fd, t->id, err);
+}
+
+/* What of the work directory is still needed moves to the store first. */
+static int keep_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		auto_free char *to = NULL;
+		auto_free char *dir = NULL;
+
+		if (!x->kept || x->kept[0] != '/')
+			continue;
+		dir = rein_asprintf("%s/kept", t->roots[x->root].store);
+		to = rein_asprintf("kept/%zu", i);
+		if (!dir || !to)
+			return rein_err_nomem(err);
+		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+			return rein_err_errno(err, "create '%s'", dir);
+		rein_free(take_ptr(dir));
+		dir = rein_asprintf("%s/%s", t->roots[x->root].store, to);
+		if (!dir)
+			return rein_err_nomem(err);
+		if (rename(x->kept, dir) < 0)
+			return rein_err_errno(err, "keep '%s'", x->path);
+		rein_free(x->kept);
+		x->kept = take_ptr(to);
+	}
+	return 0;
+}
+
+int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
+{
+	if (c && keep_work(t, c, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
+			return -err->code;
+	return 0;
+}
+
+int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err)
+{
+	if (rein_remove_work(t, NULL, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_mkdirs(AT_FDCWD, t->roots[i].work, err) < 0)
+			return -err->code;
+	return 0;
+}
+
+#define BASE_MAX (4u << 20)
+
+/*
+ * Keep the text a later merge would start from: the real file may be replaced or rewritten while
+ * the transaction waits.
+ */
+static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
+{
+	if (mkdirat(t->dirfd, "base", 0700) < 0 && errno != EEXIST)
+		return rein_err_errno(err, "create 'base'");
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+		auto_close int real = -1, in = -1, out = -1;
+		char name[64];
+
+		if (x->kind != REIN_CHANGE_MODIFIED || !S_ISREG(x->before.mode) ||
+		    !S_ISREG(x->after.mode) || x->before.size > BASE_MAX || x->clash)
+			continue;
+		real = open(t->roots[x->root].real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		in = rein_open_quiet(real, x->path);
+		if (in < 0)
+			continue; /* then there is no merge for it */
+		snprintf(name, sizeof(name), "base/%zu", i);
+		out = openat(t->dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		if (out < 0)
+			return rein_err_errno(err, "create '%s'", name);
+		if (rein_file_copy_data(in, out, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		  struct rein_err *err)
+{
+	rein_changes_sum(c, &t->sum);
+	if (rein_remove_work(t, c, err) < 0 || keep_bases(t, c, err) < 0 ||
+	    rein_tx_save_changes(t, c, true, err) < 0)
+		return -err->code;
+	t->state = REIN_TX_HELD;
+	return rein_tx_save(s, t, true, err);
+}
+
+int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	if (rein_tx_stuck(s, t->id))
+		return rein_err_set(err, REIN_E_STATE,
+				    "transaction %s is half done: give it up with rein discard --force %s",
+				    t->id, t->id);
+	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a held one can be discarded%s",
+				    t->id, rein_tx_state_name(t->state),
+				    t->state == REIN_TX_COMMITTED ? " (to take it back: rein undo)" : "");
+	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
+	t->state = REIN_TX_DISCARDED;
+	t->decided_ns = rein_now_ns();
+	if (rein_tx_save(s, t, false, err) < 0)
+		return -err->code;
+	rein_tree_remove(t->dirfd, "base", err);
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_remove_store(&t->roots[i], err) < 0)
+			return -err->code;
+	return 0;
+}
+
+/* Link or copy one change's content into the new transaction's upper. */
+static int split_one(const struct rein_tx *t, const struct rein_tx *to,
+		     const struct rein_change *x, struct rein_err *err)
+{
+	auto_close int from = open(t->roots[x->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dest = open(to->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char dir[PATH_MAX];
+	char *slash;
+
+	if (from < 0 || dest < 0)
+		return rein_err_errno(err, "open the layers of %s", t->id);
+	if (!x->after.mode || !*x->path)
+		return 0;
+	snprintf(dir, sizeof(dir), "%s", x->path);
+	slash = strrchr(dir, '/');
+	if (slash) {
+		*slash = '\0';
+		if (rein_mkdirs(dest, dir, err) < 0)
+			return -err->code;
+	}
+	if (faccessat(dest, x->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return rein_tree_copy(from, x->path, dest, x->path, err);
+}
+
+int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
+		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
+{
+	auto_(rein_changes_done) struct rein_changes rest = {0};
+	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
+	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
+
+	ret_id[0] = '\0';
+	if (!reals)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < t->nroots; i++)
+		reals[i] = t->roots[i].real;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+		struct rein_change *y;
+		char *path;
+
+		if (!x->skipped || (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
+				    !(x->what & ~REIN_WHAT_TIMES)))
+			continue;
+		y = rein_changes_add(&rest, x->root, rein_strdup(x->path));
+		if (!y)
+			return rein_err_nomem(err);
+		path = y->path;
+		*y = *x;
+		y->skipped = false;
+		y->path = path;
+		y->from = x->from ? rein_strdup(x->from) : NULL;
+		y->link_to = x->link_to ? rein_strdup(x->link_to) : NULL;
+		y->kept = NULL;
+		if ((x->from && !y->from) || (x->link_to && !y->link_to))
+			return rein_err_nomem(err);
+	}
+	if (!rest.n)
+		return 0;
+	/* what lay in a directory that is now committed stands for itself */
+	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
+		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+
+		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
+		    !rein_path_within(rest.v[i].path, dir)) {
+			rest.v[i].top = true;
+			top = i;
+		}
+	}
+	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < rest.n; i++) {
+		struct rein_change *y = &rest.v[i];
+		auto_close int upper = -1;
+
+		if (split_one(t, &to, y, err) < 0)
+			return -err->code;
+		upper = open(to.roots[y->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (y->after.mode && rein_fp_at(upper, y->path, &y->after, err) < 0)
+			return -err->code;
+	}
+	memcpy(to.begin_ns, t->begin_ns, t->nroots * sizeof(*to.begin_ns));
+	to.workspace = t->workspace ? rein_strdup(t->workspace) : NULL;
+	to.cwd = t->cwd ? rein_strdup(t->cwd) : NULL;
+	to.status = t->status;
+	to.end = t->end;
+	to.ended_ns = t->ended_ns;
+	to.reason = rein_asprintf("left out of %s", t->id);
+	to.argv = rein_calloc(t->argc, sizeof(*to.argv));
+	for (; to.argv && to.argc < t->argc; to.argc++) {
+		to.argv[to.argc] = rein_strdup(t->argv[to.argc]);
+		if (!to.argv[to.argc])
+			return rein_err_nomem(err);
+	}
+	if (rein_tx_hold(s, &to, &rest, err) < 0)
+		return -err->code;
+	snprintf(ret_id, REIN_TX_ID_MAX + 1, "%s", to.id);
+	return 0;
+}

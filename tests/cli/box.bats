@@ -1,0 +1,472 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What a command sees and what it cannot reach: the view, the hidden, the namespaces.
+# shellcheck disable=SC2016,SC2030,SC2031
+load helper
+
+workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
+	local want=$1; shift
+	eq workspace "$want" "$(rein run --json "$@" -- true 2>&1 >/dev/null | tail -n 1 | field workspace)"
+}
+
+@test "workspace: git root from a subdirectory, plain directory, --workspace, relative and absolute" {
+	mkdir -p a/b plain/x
+	(cd plain/x && workspace_is "$W/plain/x")
+	git init -q a
+	cd a/b
+	workspace_is "$W/a"
+	workspace_is "$W/a/b" --workspace .
+	workspace_is "$W/plain" --workspace "$W/plain"
+	workspace_is "$W/plain" -w ../../plain
+	q sh -c 'echo from-below >../top; echo here >here'
+	eq top from-below "$(cat ../top)"
+	eq here here "$(cat here)"
+	run -125 rein run --workspace "$W/missing" -- true
+	has "$output" "--workspace '$W/missing'"
+	echo file >"$W/file"
+	run -125 rein run --workspace "$W/file" -- true
+	has "$output" "is not a directory"
+}
+
+@test "workspace: / and the home directory are not guessed, and can be named" {
+	cd /
+	run -125 rein run -- true
+	has "$output" "too wide"
+	cd "$HOME"
+	run -125 rein run -- true
+	has "$output" "--workspace"
+	rein run -q --commit --workspace "$HOME" -- sh -c 'echo ok >in-home'
+	eq in-home ok "$(cat "$HOME/in-home")"
+	# a git repository that is the home directory
+	git init -q "$HOME"
+	mkdir "$HOME/sub"
+	cd "$HOME/sub"
+	run -125 rein run -- true
+	has "$output" "too wide"
+	workspace_is "$HOME/sub" --workspace "$HOME/sub"
+}
+
+@test "workspace: through a symbolic link the spelling of the current directory stays" {
+	ln -s w "$T/link"
+	cd "$T/link"
+	eq PWD "$T/link" "$(rein run -q -- sh -c 'echo "$PWD"')"
+	eq pwd "$W" "$(rein run -q -- pwd -P)"
+	q sh -c 'echo 1 >x'
+	eq x 1 "$(cat "$W/x")"
+	q sh -c "echo 2 >'$T/link/x'; echo 3 >'$W/y'"
+	eq x 2 "$(cat x)"
+	eq y 3 "$(cat y)"
+	rein undo -q
+	eq x 1 "$(cat x)"
+	[ ! -e y ]
+}
+
+@test "workspace: under /tmp it is there, and the rest of /tmp is not" {
+	local d
+	d=$(mktemp -d /tmp/rein-cli.XXXXXX)
+	echo outside >"$d.out"
+	(
+		cd "$d"
+		rein run --commit -q -- sh -c "echo in >f; echo t >/tmp/private; test ! -e '$d.out'; pwd >where"
+	)
+	eq f in "$(cat "$d/f")"
+	eq where "$d" "$(cat "$d/where")"
+	rm -rf "$d" "$d.out"
+	[ ! -e /tmp/private ]
+}
+
+@test "workspace: git worktree whose repository lies elsewhere" {
+	git init -q main
+	cd main
+	git commit -q --allow-empty -m one
+	git worktree add -q ../tree
+	cd ../tree
+	workspace_is "$W/tree"
+	q sh -c 'echo x >x && git add x && git commit -qm two && git gc -q'
+	eq subject two "$(git log -1 --format=%s)"
+	git -C ../main fsck --strict >/dev/null
+	rein undo -q
+	eq subject one "$(git log -1 --format=%s)"
+	[ ! -e x ]
+	rein redo -q
+	eq status "" "$(git status --porcelain)"
+}
+
+@test "workspace: git submodule, from inside it and from above" {
+	git init -q lib && (cd lib && echo l >l && git add l && git commit -qm lib)
+	git init -q super && cd super
+	git submodule --quiet add "$W/lib" lib >/dev/null 2>&1
+	git commit -qm super
+	q sh -c 'cd lib && echo 2 >>l && git commit -qam more && cd .. && git add lib && git commit -qm bump'
+	eq subject bump "$(git log -1 --format=%s)"
+	cd lib
+	workspace_is "$W/super/lib"
+	q sh -c 'echo 3 >>l && git commit -qam inner'
+	eq subject inner "$(git log -1 --format=%s)"
+	git fsck --strict >/dev/null
+}
+
+@test "view: paths inside equal paths outside, the rest of the system and the home are readable and read-only" {
+	echo mine >"$HOME/notes"
+	run -0 rein run -q -- sh -c '
+		pwd; cat "$HOME/notes"; test -r /etc/passwd && echo passwd
+		for d in /etc /usr /var/lib /opt /root / "$HOME"; do
+			touch "$d/rein-test-probe" 2>/dev/null && echo "WROTE $d"
+		done
+		(echo x >>"$HOME/notes") 2>/dev/null && echo WROTE; mkdir /newdir 2>/dev/null && echo WROTE; true'
+	eq output "$W"$'\nmine\npasswd' "$output"
+	eq notes mine "$(cat "$HOME/notes")"
+}
+
+@test "view: /tmp, /dev, /proc, /run and the host name are the box's own" {
+	touch "/tmp/rein-cli-seen.$$"
+	run -0 rein run -q -- sh -c '
+		ls -A /tmp | grep -c rein-cli-seen
+		hostname; ls /proc | grep -c "^[0-9]"; echo hi >/tmp/x && cat /tmp/x
+		echo gone >/dev/null && head -c 4 /dev/zero | wc -c && head -c 4 /dev/urandom | wc -c
+		test -c /dev/full && ! echo x 2>/dev/null >/dev/full && echo full
+		ls /dev/sd* /dev/vd* /dev/mem /dev/kmsg 2>/dev/null | wc -l; echo shm >/dev/shm/a && cat /dev/shm/a
+		readlink /dev/fd /dev/stdin; test -e /dev/ptmx && echo ptmx'
+	rm -f "/tmp/rein-cli-seen.$$"
+	eq output $'0\nrein\n'"${lines[2]}"$'\nhi\n4\n4\nfull\n0\nshm\n/proc/self/fd\n/proc/self/fd/0\nptmx' "$output"
+	[ "${lines[2]}" -le 6 ] || die "${lines[2]} processes are seen"
+	[ ! -e /tmp/x ] && [ ! -e /dev/shm/a ]
+}
+
+@test "isolation: every namespace is another, no capability, no new privileges, a filter, no network" {
+	local ns inside
+	for ns in mnt pid ipc uts net cgroup user; do
+		inside=$(rein run -q -- readlink /proc/self/ns/$ns)
+		[ -n "$inside" ] && [ "$inside" != "$(readlink /proc/self/ns/$ns)" ] || die "namespace $ns is the host's"
+	done
+	run -0 rein run -q -- sh -c 'grep -E "^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):" /proc/self/status | tr -s "\t" " "
+		ls /sys/class/net 2>/dev/null | tr "\n" " "; echo; id -u; cat /proc/net/route | wc -l'
+	has "$output" $'CapInh: 0000000000000000\nCapPrm: 0000000000000000\nCapEff: 0000000000000000'
+	has "$output" "CapAmb: 0000000000000000"
+	has "$output" "CapBnd: 0000000000000000"
+	has "$output" $'NoNewPrivs: 1\nSeccomp: 2'
+	has "$output" $'\n'"$(id -u)"$'\n'
+	run -0 rein run -q -- python3 -c '
+import socket, os
+for family, where in ((socket.AF_INET, ("192.0.2.1", 80)), (socket.AF_INET6, ("2001:db8::1", 80))):
+    try:
+        s = socket.socket(family); s.settimeout(1); s.connect(where); print("connected")
+    except OSError as e: print("refused")
+print(sorted(n for i, n in socket.if_nameindex()))'
+	eq network $'refused\nrefused\n'"['lo']" "$output"
+}
+
+@test "isolation: mount, ptrace of others, keyring, nested user namespaces and io_uring are refused" {
+	run rein run -q -- unshare -Ur true
+	[ "$status" -ne 0 ]
+	run rein run -q -- mount -t tmpfs none /tmp
+	[ "$status" -ne 0 ]
+	run -0 rein run -q -- python3 -c '
+import ctypes, errno
+l = ctypes.CDLL(None, use_errno=True)
+for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_uring_setup", 425, (1, 0)), ("bpf", 321, (0, 0, 0)),
+                       ("perf_event_open", 298, (0, 0, 0, 0, 0)), ("userfaultfd", 323, (0,)), ("init_module", 175, (0, 0, 0))):
+    r = l.syscall(nr, *args)
+    print(name, "done" if r >= 0 else "refused")' || true
+	hasnt "$output" done
+	need "kernel: no nested user namespaces" unshare -Ur true
+	if is_root; then # the kernel lets root be mapped only by who has CAP_SETFCAP
+		run -0 rein run -q --nested --cap-add setfcap -- unshare -Ur true
+	else
+		run -0 rein run -q --nested -- unshare -Ur true
+	fi
+}
+
+@test "network: --net host says so and is the host's" {
+	run -0 rein run --net host -- readlink /proc/self/ns/net
+	has "$output" "shares the host's network"
+	has "$output" "cannot be undone"
+	has "$output" "$(readlink /proc/self/ns/net)"
+	run -125 rein run --net everywhere -- true
+	has "$output" "none|host"
+}
+
+@test "hidden: every default of the home directory, the ones the documentation promises and the whole table" {
+	local p list
+	list=$(python3 - "$REIN_SOURCE/src/sandbox/viewrules.c" <<-'EOP'
+		import re, sys
+		text = open(sys.argv[1]).read().split("home_hidden[] = {")[1].split("\n};")[0]
+		for folder, names in re.findall(r'\{"([^"]+)",\s*NAMES\((.*?)\)\}', text, re.S):
+		    for name in re.findall(r'"([^"]+)"', names):
+		        print(name if folder == "." else folder + "/" + name)
+	EOP
+	)
+	[ "$(wc -l <<<"$list")" -gt 40 ] || die "the table was not read: $list"
+	for p in .ssh .gnupg .aws .config/gcloud .kube .docker/config.json .netrc .mozilla .config/chromium .config/google-chrome .config/rein; do
+		case $'\n'$list$'\n' in *$'\n'"$p"$'\n'*) ;; *) die "$p is not in the table" ;; esac
+	done
+	while IFS= read -r p; do
+		[ "$p" != .local/state/rein ] || continue
+		mkdir -p "$HOME/$p" && echo SECRET >"$HOME/$p/secret"
+	done <<<"$list"
+	rm -r "$HOME/.netrc" && echo SECRET >"$HOME/.netrc"
+	rm -r "$HOME/.docker/config.json" && echo SECRET >"$HOME/.docker/config.json"
+	run -0 rein run -q -- sh -c 'grep -rs SECRET "$HOME" "'"$REIN_STATE"'"; cat "$HOME/.ssh/secret" "$HOME/.netrc" "$HOME/.docker/config.json" 2>/dev/null; true'
+	eq seen "" "$output"
+	# --ro shows what was named
+	run -0 rein run -q --ro "$HOME/.kube" -- sh -c 'cat "$HOME/.kube/secret"; cat "$HOME/.aws/secret" 2>/dev/null; true'
+	eq shown SECRET "$output"
+	# through a link to it, too
+	ln -s "$HOME/.aws" alias
+	run rein run -q -- cat alias/secret
+	[ "$status" -ne 0 ] && hasnt "$output" SECRET
+}
+
+@test "hidden: settings that programs need, only while there is a password in them" {
+	echo 'registry=https://registry.example/' >"$HOME/.npmrc"
+	eq plain 1 "$(rein run -q -- grep -c registry "$HOME/.npmrc")"
+	echo '//registry.example/:_authToken=SECRET' >>"$HOME/.npmrc"
+	run rein run -q -- cat "$HOME/.npmrc"
+	hasnt "$output" SECRET
+}
+
+@test "hidden: patterns in the workspace at any depth, the examples stay visible, nothing is left behind" {
+	mkdir -p deep/er/secrets/in certs
+	for f in .env .env.local deep/.env.production deep/er/id.key certs/tls.pem deep/er/secrets/in/pw secrets-not.txt \
+		.env.example deep/.env.sample certs/tls.crt environment; do echo "content $f" >"$f"; done
+	chmod 600 .env
+	snap . >"$T/before"
+	run -0 rein run -q -- sh -c 'find . -type f | sort; for f in .env deep/.env.production certs/tls.pem deep/er/secrets/in/pw; do
+		test -e $f && echo "SEEN $f"; cat $f 2>/dev/null; done; true'
+	eq visible $'./.env.example\n./certs/tls.crt\n./deep/.env.sample\n./environment\n./secrets-not.txt' "$output"
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+	# shown when named
+	run -0 rein run -q --ro .env --ro deep/er/secrets -- cat .env deep/er/secrets/in/pw
+	eq named $'content .env\ncontent deep/er/secrets/in/pw' "$output"
+}
+
+@test "hidden: --hide a file and a directory inside and outside of the workspace" {
+	mkdir -p sub "$HOME/private"
+	echo SECRET | tee hidden sub/x "$HOME/private/y" >/dev/null
+	echo fine >open
+	run -0 rein run -q --hide hidden --hide sub --hide "$HOME/private" -- sh -c 'cat open; cat hidden sub/x "$HOME/private/y" 2>/dev/null; ls; true'
+	hasnt "$output" SECRET
+	eq first fine "${lines[0]}"
+	eq intact SECRETSECRETSECRET "$(cat hidden sub/x "$HOME/private/y" | tr -d '\n')"
+	run -125 rein run -q --hide "$W/nonexistent" -- true
+	has "$output" "--hide"
+	run -125 rein run -q --hide / -- true
+}
+
+@test "hidden: a command may make its own .env; over a hidden one it is a conflict" {
+	q sh -c 'echo OWN=1 >.env; cat .env'
+	eq own OWN=1 "$(cat .env)"
+	echo REAL=1 >.env
+	run -123 rein run --commit -- sh -c 'test ! -e .env && echo OWN=2 >.env && echo y >other'
+	has "$output" ".env"
+	has "$output" "hidden"
+	eq real REAL=1 "$(cat .env)"
+	[ ! -e other ]
+	# the rest can go through
+	run -0 rein commit --except .env
+	eq other y "$(cat other)"
+	eq real REAL=1 "$(cat .env)"
+	run -123 rein commit
+	run -123 rein commit --theirs .env
+	eq real REAL=1 "$(cat .env)"
+	rein discard -q
+}
+
+@test "hidden: deleting or moving a directory that holds a hidden file is a conflict" {
+	mkdir -p d/sub
+	echo SECRET >d/sub/server.key
+	echo f >d/f
+	snap . >"$T/before"
+	run -123 rein run --commit -- rm -rf d
+	has "$output" hidden
+	run -123 rein run --commit -- mv d e
+	has "$output" hidden
+	run -123 rein run --commit -- sh -c 'rm -rf d && echo file >d'
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+	# beside it all is well
+	q rm d/f
+	[ ! -e d/f ] && [ -e d/sub/server.key ]
+}
+
+@test "caches are scratch: writable, kept for this workspace, not shared, never committed" {
+	mkdir -p "$HOME/.cache" "$T/w2"
+	echo real >"$HOME/.cache/real"
+	rein run -q --commit -- sh -c 'test ! -e ~/.cache/real; echo kept >~/.cache/mine'
+	eq kept kept "$(rein run -q -- cat "$HOME/.cache/mine")"
+	(cd "$T/w2" && run -1 rein run -q -- cat "$HOME/.cache/mine")
+	eq real real "$(ls "$HOME/.cache")"
+	eq none "" "$(rein log --ids)"
+	mkdir -p scratch "$HOME/sc"
+	echo outside >scratch/o
+	rein run -q --scratch scratch --scratch "$HOME/sc" -- sh -c 'echo s >scratch/s; echo t >~/sc/t; test ! -e scratch/o'
+	eq scratch "o" "$(ls scratch "$HOME/sc" | tr -d '\n' | sed "s|$HOME/sc:||;s|scratch:||")"
+	eq again "st" "$(rein run -q --scratch scratch --scratch "$HOME/sc" -- sh -c 'cat scratch/s ~/sc/t' | tr -d '\n')"
+	run -125 rein run --scratch "$W" -- true
+	has "$output" "would cover the workspace"
+}
+
+@test "--rw adds a tree, --ro keeps one, both are part of the transaction or not at all" {
+	mkdir -p "$HOME/other" keep
+	echo o >"$HOME/other/o"
+	echo k >keep/k
+	run -0 rein run --commit --rw "$HOME/other" --ro keep -- sh -c 'echo 2 >>~/other/o; echo w >w; echo 2 >>keep/k 2>/dev/null || echo refused; rm keep/k 2>/dev/null || echo refused'
+	has "$output" $'refused\nrefused'
+	eq both "o2w" "$(cat "$HOME/other/o" w | tr -d '\n')"
+	eq keep k "$(cat keep/k)"
+	rein undo -q
+	eq other o "$(cat "$HOME/other/o")"
+	[ ! -e w ]
+	run -125 rein run --rw "$HOME/missing" -- true
+	has "$output" "--rw '$HOME/missing'"
+	run -125 rein run --rw keep --ro keep -- true
+	has "$output" "is given to both"
+	run -125 rein run --rw / -- true
+	has "$output" "--whole-system"
+}
+
+@test "--whole-system: the home directory too, and all of it comes back" {
+	mkdir "$HOME/x"
+	echo a >"$HOME/x/a"
+	run rein run --whole-system --hold -- sh -c 'echo b >>~/x/a; echo w >w; echo t >/tmp/t; hostname'
+	[ "$status" = 0 ] || die "$output"
+	eq before a "$(cat "$HOME/x/a")"
+	[ ! -e w ]
+	rein commit -q
+	eq after ab "$(tr -d '\n' <"$HOME/x/a")"
+	eq w w "$(cat w)"
+	[ ! -e /tmp/t ]
+	rein undo -q
+	eq before a "$(cat "$HOME/x/a")"
+	[ ! -e w ]
+}
+
+@test "a mount inside the workspace: its own tree as root, a refusal that says why otherwise" {
+	mkdir m
+	if ! is_root; then
+		need "kernel: no user namespaces" unshare -Urm true
+		# mounted as root of a namespace, seen as an ordinary user of it
+		run -125 unshare -Urm --propagation private sh -c "mount -t tmpfs none m && exec unshare -U --map-user=$(id -u) --map-group=$(id -g) rein run -- true"
+		has "$output" "mount"
+		return
+	fi
+	run -0 unshare -m --propagation private sh -c 'mount -t tmpfs none m && echo a >m/a && rein run --commit -q -- sh -c "cat m/a; echo b >>m/a; echo c >c" && cat m/a && rein undo -q && cat m/a; ls'
+	eq output $'a\na\nb\na\nm' "$output"
+}
+
+@test "the workspace on another filesystem than the state" {
+	local d
+	need "kernel: no /dev/shm" test -w /dev/shm
+	[ "$(stat -f -c %i /dev/shm)" != "$(stat -f -c %i "$T")" ] || need "kernel: /dev/shm is no other filesystem" false
+	local before=0
+	[ -e "/dev/shm/.rein-$(id -u)" ] && before=1
+	d=$(mktemp -d /dev/shm/rein-cli.XXXXXX)
+	(
+		cd "$d"
+		echo a >a
+		rein run --commit -q -- sh -c 'echo b >>a; mkdir n; echo n >n/n; rm -f gone'
+		eq a ab "$(tr -d '\n' <a)"
+		rein undo -q
+		eq a a "$(cat a)"
+		[ ! -e n ]
+		rein gc -q --keep 0 --keep-age 1ns 2>/dev/null || rein gc -q --keep-age 1ms
+	)
+	rm -rf "$d"
+	if [ $before = 0 ]; then rm -rf "/dev/shm/.rein-$(id -u)"; fi
+}
+
+@test "names of any bytes, deep trees, many files" {
+	local bad=$'bad\xff\xfename' nl=$'new\nline' long
+	long=$(printf 'x%.0s' {1..255})
+	printf 1 >"$bad"; printf 2 >"$nl"; printf 3 >"$long"; printf 4 >'-rf'; printf 5 >' lead * [x] $(y)'
+	q sh -c 'for f in *; do printf x >>"./$f"; done; mkdir -p "$1/in"; echo z >"$1/in/z"' sh $'d\t"q\xff'
+	eq contents 1x2x3x4x5x "$(cat "$bad" "$nl" "$long" ./-rf ' lead * [x] $(y)')"
+	eq deep z "$(cat $'d\t"q\xff/in/z')"
+	rein show --json | python3 -m json.tool >/dev/null
+	hasnt "$(rein show)" $'new\nline'
+	rein undo -q
+	eq contents 12345 "$(cat "$bad" "$nl" "$long" ./-rf ' lead * [x] $(y)')"
+	eq five 5 "$(find . -mindepth 1 -maxdepth 1 -printf x | wc -c)"
+}
+
+@test "workspace: under /var/tmp and /tmp through a link, and with --whole-system" {
+	local d
+	for d in /tmp /var/tmp; do
+		d=$(mktemp -d "$d/rein-cli.XXXXXX")
+		mkdir "$d/w"
+		ln -s w "$d/link"
+		(
+			cd "$d/link"
+			rein run --commit -q -- sh -c 'echo 1 >f'
+			eq f 1 "$(cat "$d/w/f")"
+			rein run --commit -q --whole-system -- sh -c 'echo 2 >>f'
+			eq f $'1\n2' "$(cat f)"
+			rein undo -q
+			eq f 1 "$(cat f)"
+		)
+		rm -rf "$d"
+	done
+}
+
+@test "a user who is root of a namespace (a rootless container) has a box, too" {
+	need "kernel: no user namespaces" unshare -Urm true
+	echo 1 >f
+	run -0 unshare -Urm rein run --commit -q -- sh -c 'echo 2 >>f; mkdir d; id -u; grep CapEff /proc/self/status'
+	has "$output" 0000000000000000
+	eq f $'1\n2' "$(cat f)"
+	run -0 unshare -Urm rein undo -q
+	eq f 1 "$(cat f)"
+	[ ! -e d ]
+}
+
+@test "files of another owner or group: as root they keep it, without root the refusal is explained" {
+	is_root || return 0 # making such files takes root; the other half runs as an ordinary user from here
+	mkdir d
+	echo 1 | tee mine theirs d/x >/dev/null
+	chown 12345:54321 theirs d
+	# root in a box has no capability: others' files are as they are to anybody
+	run -2 rein run -q --discard -- sh -c 'echo 2 >>theirs'
+	rein run --commit -q --cap-add files -- sh -c 'echo 2 >>theirs; echo n >d/n; echo 2 >>mine'
+	eq owner 12345:54321 "$(stat -c %u:%g theirs)"
+	eq owner 12345:54321 "$(stat -c %u:%g d)"
+	eq new 0:0 "$(stat -c %u:%g d/n)"
+	rein undo -q
+	eq owner 12345:54321 "$(stat -c %u:%g theirs)"
+	eq content 1 "$(cat theirs)"
+	# as an ordinary user
+	chown -R 65534:65534 "$T"
+	chown -R 65534:54321 d
+	chown 65534:54321 theirs
+	as_user() { env PATH="$REIN_PUBLIC:$PATH" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+	run -0 as_user rein run --commit -- sh -c 'echo 3 >>mine; echo n >new; (echo 3 >>theirs) 2>/dev/null; true'
+	eq mine $'1\n3' "$(cat mine)"
+	eq theirs 1 "$(cat theirs)"
+	run -2 as_user rein run --discard -- sh -c 'echo 3 >>d/x'
+	has "$output" "another user or group"
+	eq group 65534:54321 "$(stat -c %u:%g d)"
+	# a workspace whose own directory is of a foreign group keeps it
+	chown 65534:54321 .
+	run -0 as_user rein run --commit -- sh -c 'echo n >new2'
+	has "$output" "1 created."
+	eq group 65534:54321 "$(stat -c %u:%g .)"
+}
+
+@test "a workspace on an overlay, as in a container: the layer lies elsewhere, commit and undo are the same" {
+	is_root || return 0 # mounting it takes root
+	mkdir "$T/lower" "$T/upper" "$T/work"
+	echo 1 >"$T/lower/f"
+	mkdir "$T/lower/d" && echo x >"$T/lower/d/x"
+	run -0 unshare -m --propagation private sh -ec '
+		mount -t overlay none -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" .
+		cd .; cd "$PWD"
+		rein run --commit -q -- sh -c "echo 2 >>f; mv d e; echo n >n; rm -f none"
+		cat f; ls
+		rein undo -q
+		cat f; ls
+		rein redo -q
+		cat e/x
+		rein gc -q --keep-age 1ms
+		rm -rf ".rein-0"' sh "$T"
+	eq output $'1\n2\ne\nf\nn\n1\nd\nf\nx' "$output"
+}

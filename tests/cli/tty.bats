@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# At a terminal: the question and its answers, programs that want a terminal, colours, the pager.
+# shellcheck disable=SC2016,SC2030,SC2031
+load helper
+
+more_setup() { export TERM=xterm-256color; }
+on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
+
+@test "the question: c commits, d discards, k keeps, a wrong key asks again" {
+	run -0 on_tty "ommit=>c" -- rein run -- sh -c 'echo 1 >a'
+	has "$output" Committed
+	eq a 1 "$(cat a)"
+	run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 2 >b'
+	has "$output" discarded
+	[ ! -e b ]
+	run -0 on_tty "ommit=>k" -- rein run -- sh -c 'echo 3 >c'
+	has "$output" Held
+	[ ! -e c ]
+	eq one 1 "$(rein log --ids --state held | wc -l)"
+	rein discard -q
+	run -0 on_tty "ommit=>z" "ommit=>c" -- rein run -- sh -c 'echo 4 >d'
+	eq d 4 "$(cat d)"
+	# escape and end of file keep: nothing is lost, nothing is done
+	run -0 on_tty 'ommit=>\x1b' -- rein run -- sh -c 'echo 5 >e'
+	has "$output" Held
+	[ ! -e e ]
+}
+
+@test "the question shows what changed, and asks on failure too" {
+	echo x >gone
+	run -4 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >made; rm gone; exit 4'
+	has "$output" created
+	has "$output" made
+	has "$output" deleted
+	has "$output" gone
+	[ -e gone ] && [ ! -e made ]
+}
+
+@test "the question: s chooses files; the rest is held" {
+	run -0 on_tty "ommit=>s" "one=>y" "two=>n" -- rein run -- sh -c 'echo 1 >one; echo 2 >two'
+	eq ls one "$(ls)"
+	has "$output" "the rest is held as"
+	rein commit -q
+	eq ls $'one\ntwo' "$(ls)"
+}
+
+@test "no question when nothing changed, with --commit, --hold, -q, or when stdin is no terminal" {
+	run -0 on_tty -- rein run -- true
+	hasnt "$output" "iscard"
+	run -0 on_tty -- rein run --commit -- sh -c 'echo 1 >a'
+	hasnt "$output" "[d]"
+	run -0 on_tty -- sh -c 'rein run -- sh -c "echo 1 >b" </dev/null'
+	hasnt "$output" "[d]"
+	eq ls $'a\nb' "$(ls)"
+}
+
+@test "a terminal inside: tty, its size, job control, raw keys; and not the real one" {
+	run -0 on_tty -s 101x37 -- rein run --discard -- sh -c 'tty; stty size; test -t 0 && test -t 1 && test -t 2 && echo all'
+	has "$output" "/dev/pts/"
+	has "$output" "37 101"
+	has "$output" all
+	run -0 on_tty 'ready=>abc\n' -- rein run --discard -- sh -c 'echo ready; read -r x; echo "got $x"'
+	has "$output" "got abc"
+	# ^C reaches the command, not rein
+	run on_tty 'ready=>\x03' -- rein run --discard -- sh -c 'trap "echo trapped; exit 5" INT; echo ready; while :; do sleep 0.05; done'
+	has "$output" trapped
+	eq status 5 "$status"
+	run -0 on_tty '$ =>echo $-\n' '$ =>exit\n' -- env PS1='$ ' rein run --discard -- bash --norc -i
+	has "$output" "m"
+	hasnt "$output" "no job control"
+}
+
+@test "colours at a terminal only; NO_COLOR and TERM=dumb turn them off" {
+	local esc=$'\e['
+	run -0 on_tty -- rein run --commit -- sh -c 'echo 1 >a'
+	has "$output" "$esc"
+	run -0 on_tty -- env NO_COLOR=1 rein run --commit -- sh -c 'echo 2 >a'
+	hasnt "$output" "$esc"
+	run -0 on_tty -- env TERM=dumb rein run --commit -- sh -c 'echo 3 >a'
+	hasnt "$output" "$esc"
+	run -0 rein run --commit -- sh -c 'echo 4 >a'
+	hasnt "$output" "$esc"
+	run -0 on_tty -- rein --no-pager log || run -0 on_tty -- rein log --no-pager
+	has "$output" "$esc"
+	run -0 rein log
+	hasnt "$output" "$esc"
+}
+
+@test "the pager: started at a terminal, not in a pipe, not with --no-pager; REIN_PAGER names it" {
+	q sh -c 'echo 1 >a'
+	export REIN_PAGER="sed s/^/PAGED:/"
+	run -0 on_tty -- rein show
+	has "$output" "PAGED:transaction"
+	run -0 on_tty -- rein show --no-pager
+	hasnt "$output" PAGED
+	run -0 rein show
+	hasnt "$output" PAGED
+	run -0 on_tty -- env REIN_PAGER= rein show
+	hasnt "$output" PAGED
+}
+
+@test "lists fit the window" {
+	q sh -c 'echo 1 >a; # a long command line that would not fit into eighty columns of a terminal, would it now, and on it goes'
+	run -0 on_tty -s 70x24 -- env NO_COLOR=1 rein log --no-pager
+	local l
+	for l in "${lines[@]}"; do [ ${#l} -le 70 ] || die "${#l} columns: $l"; done
+}

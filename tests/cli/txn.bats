@@ -1,0 +1,417 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Deciding: commit, discard, hold; conflicts; undo and redo; what a commit preserves.
+# shellcheck disable=SC2016,SC2030,SC2031
+load helper
+
+@test "decision: without a terminal success commits, failure holds; options say otherwise" {
+	run -0 rein run -- sh -c 'echo 1 >a'
+	has "$output" "Committed"
+	eq a 1 "$(cat a)"
+	run -3 rein run -- sh -c 'echo 2 >b; exit 3'
+	has "$output" "Held"
+	has "$output" "rein commit"
+	[ ! -e b ]
+	eq reason "the command failed" "$(rein show --json | field reason)"
+	rein discard -q
+	run -0 rein run --discard -- sh -c 'echo 3 >c'
+	has "$output" discarded
+	[ ! -e c ]
+	run -0 rein run --hold -- sh -c 'echo 4 >d'
+	[ ! -e d ]
+	rein commit -q
+	eq d 4 "$(cat d)"
+	run -3 rein run --on-failure commit -q -- sh -c 'echo 5 >e; exit 3'
+	eq e 5 "$(cat e)"
+	run -3 rein run --on-failure discard -q -- sh -c 'echo 6 >f; exit 3'
+	[ ! -e f ]
+	eq discarded discarded "$(rein show --json | field state)"
+	run -3 rein run --commit --on-failure hold -q -- sh -c 'echo 7 >g; exit 3'
+	[ ! -e g ]
+	run -0 rein run --discard --on-failure commit -q -- sh -c 'echo 8 >h'
+	[ ! -e h ]
+	run -3 rein run --commit -q -- sh -c 'echo 9 >i; exit 3'
+	eq i 9 "$(cat i)"
+	run -125 rein run --commit --hold -- true
+	has "$output" contradicts
+	run -125 rein run --on-failure explode -- true
+	has "$output" "commit|discard|hold"
+}
+
+@test "a run without changes leaves no transaction and no trace in the state" {
+	local before
+	q true
+	before=$(find "$REIN_STATE/txn" | wc -l)
+	run -0 rein run -- sh -c 'cat /etc/passwd >/dev/null; touch t; rm t'
+	has "$output" "no changes"
+	run -1 rein run -- false
+	eq state "$before" "$(find "$REIN_STATE/txn" | wc -l)"
+	eq log "" "$(rein log --ids)"
+}
+
+@test "held: listed by status and log, several at once, committed in any order, gone after discard" {
+	local a b c
+	a=$(held sh -c 'echo a >a')
+	b=$(held sh -c 'echo b >b')
+	c=$(held sh -c 'echo c >c')
+	eq three 3 "$(rein log --ids --state held | wc -l)"
+	has "$(rein status)" "$a"
+	has "$(rein status)" "$c"
+	rein commit -q "$b"
+	rein commit -q "$a"
+	rein discard -q "$c"
+	eq ls $'a\nb' "$(ls)"
+	eq status "nothing is waiting here" "$(rein status)"
+	run -125 rein commit "$b"
+	has "$output" "$b"
+	run -125 rein discard "$a"
+	run -125 rein undo "$c"
+	run -125 rein redo "$a"
+	run -125 rein commit
+	has "$output" "no held transaction"
+}
+
+@test "names: id, prefix, @, @~1, @~2; wrong ones are told" {
+	local one two three
+	q sh -c 'echo 1 >1'; one=$(newest)
+	q sh -c 'echo 2 >2'; two=$(newest)
+	q sh -c 'echo 3 >3'; three=$(newest)
+	eq @ "$three" "$(rein show --json @ | field id)"
+	eq @~1 "$two" "$(rein show --json @~1 | field id)"
+	eq @~ "$two" "$(rein show --json @~ | field id)"
+	eq @~2 "$one" "$(rein show --json @~2 | field id)"
+	eq @~0 "$three" "$(rein show --json @~0 | field id)"
+	eq prefix "$one" "$(rein show --json "${one:0:3}" | field id)"
+	for bad in @~3 @~x @x @@ nope ../txn . / "" "$one"x; do
+		run -125 rein show "$bad"
+		has "$output" "rein:"
+	done
+	mkdir "$T/w2" && cd "$T/w2"
+	run -0 rein log
+	eq elsewhere "" "$(rein log --ids)"
+	eq all 3 "$(rein log --all --ids | wc -l)"
+}
+
+@test "commit --only and --except: the rest stays held as a new transaction" {
+	local rest
+	mkdir src docs
+	echo 1 | tee src/a.c src/b.c docs/x.md >/dev/null
+	rein run --hold -q -- sh -c 'for f in src/*.c docs/x.md; do echo 2 >>$f; done; mkdir -p new/deep; echo n >new/deep/n; echo m >new/m; rm docs/x.md'
+	run -0 rein commit --only 'src/*.c' --except 'src/b.c'
+	has "$output" "the rest is held as"
+	rest=$(newest)
+	eq a $'1\n2' "$(cat src/a.c)"
+	eq b 1 "$(cat src/b.c)"
+	[ -e docs/x.md ] && [ ! -e new ]
+	run -0 rein commit --only new/deep "$rest"
+	eq deep n "$(cat new/deep/n)"
+	[ ! -e new/m ]
+	rest=$(newest)
+	run -0 rein commit "$rest"
+	eq b $'1\n2' "$(cat src/b.c)"
+	eq m m "$(cat new/m)"
+	[ ! -e docs/x.md ]
+	rein undo -q
+	eq b 1 "$(cat src/b.c)"
+	[ -e docs/x.md ] && [ ! -e new/m ] && [ -e new/deep/n ]
+}
+
+@test "commit --only: what is left of a new or of a deleted directory comes later" {
+	mkdir old && touch old/a old/b old/c
+	held sh -c 'mkdir new; echo 1 >new/a; echo 2 >new/b; rm -r old' >/dev/null
+	rein commit -q --only new/a --only old/a
+	eq new a "$(ls new)"
+	eq old $'b\nc' "$(ls old)"
+	rein commit -q
+	eq new $'a\nb' "$(ls new)"
+	eq b 2 "$(cat new/b)"
+	[ ! -e old ] || die "old is still there: $(ls old)"
+	rein undo -q
+	eq new a "$(ls new)"
+	eq old $'b\nc' "$(ls old)"
+	rein undo -q
+	eq all old "$(ls)"
+	eq old $'a\nb\nc' "$(ls old)"
+}
+
+@test "commit --only that matches nothing is an error and changes nothing" {
+	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
+	run -125 rein commit --only 'nothing*'
+	has "$output" "no change is chosen"
+	eq ls "" "$(ls)"
+	rein commit -q
+	eq ls $'a\nb' "$(ls)"
+}
+
+@test "conflict: content, deletion, creation, directory, type changed outside: nothing is committed, each is listed" {
+	mkdir dir deldir
+	echo 1 | tee content deleted type deldir/f keep >/dev/null
+	held sh -c 'echo 2 >>content; echo 2 >>deleted; echo mine >created; echo x >dir/x; echo 2 >>type; rm -rf deldir; echo 2 >>keep' >/dev/null
+	echo outside >>content
+	rm deleted
+	echo theirs >created
+	rm -r dir
+	rm type && mkdir type
+	echo new >deldir/later
+	snap . >"$T/before"
+	run -123 rein commit
+	for p in content deleted created dir/x type deldir; do has "$output" "$p"; done
+	hasnt "$output" keep
+	has "$output" "nothing was changed"
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+	eq held held "$(rein show --json @ | field state)"
+	run -123 --separate-stderr rein commit --json
+	eq code conflict "$(field error.code <<<"$output")"
+	rein discard -q
+}
+
+@test "conflict: --ours keeps, --theirs takes, per path; the commit then goes through and can be undone" {
+	echo 1 | tee a b c >/dev/null
+	held sh -c 'echo box >>a; echo box >>b; echo box >>c' >/dev/null
+	echo out >>a
+	echo out >>b
+	run -123 rein commit --ours a
+	has "$output" b
+	eq untouched $'1\nout' "$(cat b)"
+	run -0 rein commit --ours a --theirs b
+	eq a $'1\nout' "$(cat a)"
+	eq b $'1\nbox' "$(cat b)"
+	eq c $'1\nbox' "$(cat c)"
+	run -0 rein undo
+	eq a $'1\nout' "$(cat a)"
+	eq b $'1\nout' "$(cat b)"
+	eq c 1 "$(cat c)"
+	# a path gone outside comes back with --theirs, one made outside is replaced
+	held sh -c 'echo box >>a; echo box >n' >/dev/null
+	rm a; echo out >n
+	run -123 rein commit
+	run -0 rein commit --theirs a --theirs n
+	eq a $'1\nout\nbox' "$(cat a)"
+	eq n box "$(cat n)"
+	rein undo -q
+	[ ! -e a ]
+	eq n out "$(cat n)"
+}
+
+@test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
+	seq 1 20 >f
+	seq 1 20 >g
+	held sh -c 'sed -i s/^2$/two/ f; sed -i s/^2$/two/ g' >/dev/null
+	sed -i 's/^19$/nineteen/' f
+	sed -i 's/^2$/zwei/' g
+	run -123 rein commit --merge
+	has "$output" g
+	eq f nineteen "$(sed -n 19p f)"
+	eq f 2 "$(sed -n 2p f)"
+	run -0 rein commit --merge --ours g
+	eq f two "$(sed -n 2p f)"
+	eq f nineteen "$(sed -n 19p f)"
+	eq g zwei "$(sed -n 2p g)"
+	rein undo -q
+	eq f 2 "$(sed -n 2p f)"
+	eq f nineteen "$(sed -n 19p f)"
+}
+
+@test "conflict: a change of mode or time outside is a change, reading is none" {
+	echo 1 | tee a b >/dev/null
+	held sh -c 'echo 2 >>a; echo 2 >>b' >/dev/null
+	cat a b >/dev/null
+	ls -la >/dev/null
+	chmod 600 b
+	run -123 rein commit
+	has "$output" "b"
+	hasnt "$output" " a:"
+	run -0 rein commit --theirs b
+	eq a $'1\n2' "$(cat a)"
+}
+
+@test "undo and redo in any order, as long as the paths are apart" {
+	local one two three
+	echo 0 >f
+	q sh -c 'echo 1 >one'; one=$(newest)
+	q sh -c 'echo 2 >two; echo x >>f'; two=$(newest)
+	q sh -c 'echo 3 >three'; three=$(newest)
+	rein undo -q "$one"
+	[ ! -e one ] && [ -e two ] && [ -e three ]
+	rein undo -q "$three"
+	rein undo -q "$two"
+	eq f 0 "$(cat f)"
+	eq ls f "$(ls)"
+	rein redo -q "$three"
+	rein redo -q "$one"
+	rein redo -q "$two"
+	eq ls $'f\none\nthree\ntwo' "$(ls)"
+	eq f $'0\nx' "$(cat f)"
+	for _ in 1 2 3 4; do rein undo -q "$two"; rein redo -q "$two"; done
+	eq f $'0\nx' "$(cat f)"
+	eq state committed "$(state_of "$two")"
+	rein undo -q "$two"
+	eq state undone "$(state_of "$two")"
+	run -125 rein undo "$two"
+}
+
+@test "undo of stacked work: last first; the earlier one alone is refused and nothing is lost" {
+	local one two
+	echo 0 >f
+	q sh -c 'echo 1 >>f'; one=$(newest)
+	q sh -c 'echo 2 >>f'; two=$(newest)
+	run -123 rein undo "$one"
+	has "$output" "f"
+	eq f $'0\n1\n2' "$(cat f)"
+	rein undo -q "$two"
+	rein undo -q "$one"
+	eq f 0 "$(cat f)"
+	rein redo -q "$one"
+	rein redo -q "$two"
+	eq f $'0\n1\n2' "$(cat f)"
+}
+
+@test "undo never overwrites later work: edited, deleted, replaced, added inside a created directory, brought back" {
+	echo 0 | tee edited deleted removed >/dev/null
+	q sh -c 'echo 1 >>edited; echo 1 >>deleted; rm removed; mkdir dir; echo d >dir/d; echo c >created'
+	local t w
+	t=$(newest)
+	snap . >"$T/committed"
+	try_undo() { run -123 rein undo "$t"; has "$output" "nothing was changed"; has "$output" "$1"; }
+	cp -a edited "$T/e"; echo later >>edited; try_undo edited; eq edited $'0\n1\nlater' "$(cat edited)"
+	rm edited; try_undo edited; cp -a "$T/e" edited
+	run rein undo "$t" # another inode now: still later work
+	[ "$status" = 123 ] || die "a replaced file was overwritten"
+	echo new >removed; try_undo removed; eq removed new "$(cat removed)"; rm removed
+	echo later >dir/later; try_undo dir; eq later later "$(cat dir/later)"
+}
+
+@test "fidelity: hard links survive a change, an undo, a new link" {
+	echo 1 >a
+	ln a b
+	ln a "$T/outside"
+	q sh -c 'echo 2 >>a'
+	eq b $'1\n2' "$(cat b)"
+	eq outside $'1\n2' "$(cat "$T/outside")"
+	[ a -ef b ]
+	rein undo -q
+	eq b 1 "$(cat b)"
+	[ a -ef b ] && [ a -ef "$T/outside" ]
+	q sh -c 'echo x >n; ln n m; ln m o'
+	[ n -ef m ] && [ m -ef o ]
+	eq count 3 "$(stat -c %h n)"
+	rein undo -q
+	eq ls $'a\nb' "$(ls)"
+}
+
+@test "fidelity: modes, times, xattrs, ACLs, symlinks, fifos, sparse and empty files, empty directories" {
+	umask 022
+	mkdir -p box native
+	make_all() {
+		echo plain >plain; chmod 4751 plain; touch -d '2001-02-03 04:05:06.789' plain
+		: >empty; chmod 400 empty
+		truncate -s 10M sparse; printf end >>sparse
+		ln -s 'target with space' link; ln -s /abs dangling
+		mkfifo -m 640 fifo
+		mkdir -p dir/empty; chmod 1777 dir/empty; chmod 2750 dir
+		echo x >x; setfattr -n user.note -v 'v 1' x 2>/dev/null || true
+		echo acl >acl; setfacl -m "u:$(id -u):r,m::rwx" acl 2>/dev/null || true
+		touch -h -d '2002-03-04 05:06:07' link
+		touch -d '2003-04-05 06:07:08' x acl empty fifo sparse dir/empty dir
+	}
+	(cd native && make_all)
+	declare -f make_all >"$HOME/make"
+	rein run --commit -q -- bash -c '. "$HOME/make"; cd box && make_all'
+	snap native | sed 's/ native / /' >"$T/a"
+	snap box >"$T/b"
+	diff "$T/a" "$T/b"
+	eq times "$(cd native && stat -c %y dir dir/empty link)" "$(cd box && stat -c %y dir dir/empty link)"
+	[ "$(du -k box/sparse | cut -f1)" -lt 1000 ] || die "the hole is gone"
+	# only attributes change
+	snap box >"$T/before"
+	q sh -c 'chmod 700 box/plain; touch -d 2010-01-01 box/x; setfattr -n user.two -v 2 box/x 2>/dev/null; chmod 755 box/dir; true'
+	eq mode 700 "$(stat -c %a box/plain)"
+	eq time 2010 "$(date -r box/x +%Y)"
+	rein undo -q
+	snap box >"$T/after"
+	diff "$T/before" "$T/after"
+	eq none "" "$(getfattr -R -d -m 'overlay' box 2>/dev/null)"
+}
+
+@test "fidelity: file to directory and back, opaque directories, renamed directories, overwritten symlinks" {
+	mkdir -p d/sub e other
+	echo 1 | tee d/f d/sub/g e/h file >/dev/null
+	ln -s file link
+	snap . >"$T/before"
+	q sh -c 'rm -rf d && echo now-a-file >d && rm file && mkdir file && echo in >file/in
+		rm -rf e && mkdir e && echo fresh >e/fresh && mv other moved && ln -sfn moved link'
+	eq d now-a-file "$(cat d)"
+	eq e fresh "$(ls e)"
+	eq link moved "$(readlink link)"
+	eq in in "$(cat file/in)"
+	rein undo -q
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+}
+
+@test "rename: a directory that existed, with content; into another; over an empty one; shown and undone" {
+	mkdir -p src/a/b keep empty
+	echo x | tee src/a/f src/a/b/g >/dev/null
+	snap . >"$T/before"
+	run -0 rein run --commit -- sh -c 'mv src lib && mv lib/a keep/a && echo more >>keep/a/f'
+	eq f $'x\nmore' "$(cat keep/a/f)"
+	eq g x "$(cat keep/a/b/g)"
+	[ ! -e src ] && [ -d lib ]
+	has "$(rein show)" "->"
+	rein undo -q
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+	q python3 -c 'import os; os.rename("src", "empty"); os.rename("empty/a", "empty/z")'
+	eq g x "$(cat empty/z/b/g)"
+	rein undo -q
+	snap . >"$T/after"
+	diff "$T/before" "$T/after"
+}
+
+@test "a file of another's making: what cannot be written cannot be changed, and is said" {
+	echo 1 >ro
+	chmod 444 ro
+	mkdir locked
+	echo 2 >locked/f
+	chmod 555 locked
+	run rein run -q --commit -- sh -c 'rm -f ro && echo replaced >ro'
+	eq ro replaced "$(cat ro)"
+	rein undo -q
+	eq ro 1 "$(cat ro)"
+	eq mode 444 "$(stat -c %a ro)"
+	run rein run -q --commit -- rm -f locked/f
+	[ "$status" -ne 0 ] || die "a directory without write permission was written to"
+	eq f 2 "$(cat locked/f)"
+	chmod 755 locked
+}
+
+@test "discard leaves nothing of the content behind" {
+	held sh -c 'echo UNIQUE-CONTENT-1234 >a' >/dev/null
+	grep -rqs UNIQUE-CONTENT-1234 "$REIN_STATE"
+	rein discard -q
+	! grep -rqs --exclude=meta UNIQUE-CONTENT-1234 "$REIN_STATE"/txn/*/r0
+}
+
+@test "gc: by count, age and size; held ones stay; --dry-run only tells; what is kept can be undone" {
+	local i keep
+	for i in 1 2 3 4 5 6; do q sh -c "head -c 100000 /dev/zero >f$i"; done
+	keep=$(held sh -c 'echo held >held')
+	run -0 rein gc --dry-run --keep 2
+	has "$output" "would remove"
+	eq all 7 "$(rein log --ids | wc -l)"
+	run -0 rein gc --keep 4
+	eq left 5 "$(rein log --ids | wc -l)"
+	run -0 rein gc --json --keep-age 1ms
+	eq left "$keep" "$(rein log --ids)"
+	eq removed 4 "$(field removed <<<"$output")"
+	rein commit -q "$keep"
+	rein undo -q
+	rein redo -q
+	q sh -c 'rm f*'
+	run -0 rein gc --keep-size 1K
+	has "$output" "0 kept"
+	run -125 rein gc --keep many
+	run -125 rein gc --keep-size 3Q
+	eq held held "$(cat held)"
+}

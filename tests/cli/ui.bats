@@ -1,0 +1,323 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Words and forms: help, JSON, quiet and verbose, errors, damaged state, completion.
+# shellcheck disable=SC2016,SC2030,SC2031
+load helper
+
+verbs() { rein help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'; }
+json_ok() { python3 -m json.tool >/dev/null; }
+
+@test "help: every verb explains itself on stdout; the overview names each" {
+	local v n=0
+	run -0 --separate-stderr rein help
+	eq stderr "" "$stderr"
+	for v in $(verbs); do
+		run -0 --separate-stderr rein "$v" --help || run -0 --separate-stderr rein help "$v"
+		[ -n "$output" ] || die "no help for $v"
+		n=$((n + 1))
+	done
+	[ $n -ge 10 ]
+	run -125 rein
+	has "$output" Usage
+	run -0 rein --help
+	run -0 rein --version
+	has "$output" "rein 0."
+	run -0 rein version
+}
+
+@test "bad input: each error says what is wrong and what to do, exit 125, nothing happens" {
+	run -125 rein frobnicate
+	has "$output" "no verb 'frobnicate'"
+	has "$output" "rein run -- frobnicate"
+	run -125 rein help frobnicate
+	run -125 rein run --frob -- true
+	has "$output" "unknown option '--frob'"
+	has "$output" "rein run --help"
+	run -125 rein log -Z
+	run -125 rein run --timeout
+	has "$output" "--timeout needs a value"
+	run -125 rein run --commit=yes -- true
+	has "$output" "takes no value"
+	run -125 rein run --timeout soon -- true
+	has "$output" "90s, 5m, 2h"
+	run -125 rein log -n minus
+	has "$output" "not a number"
+	run -125 rein log --state dreaming
+	has "$output" "running|held"
+	run -125 rein completion tcsh
+	has "$output" "bash|zsh|fish"
+	run -125 rein run --
+	has "$output" "no command"
+	run -125 env REIN_STATE=relative rein log
+	has "$output" "absolute"
+	run -125 env -u HOME -u REIN_STATE rein log
+	has "$output" "HOME"
+	run -125 rein undo
+	has "$output" "no committed transaction"
+	run -125 rein show
+	run -125 rein undo a b
+	eq nothing "" "$(rein log --all --ids)"
+}
+
+@test "--json: valid for every verb, on stdout (run: the last line of stderr), also when it fails" {
+	local id
+	run -0 --separate-stderr rein run --json --commit -- sh -c 'echo data; echo 1 >a'
+	eq stdout data "$output"
+	json_ok <<<"$stderr"
+	eq decision commit "$(field decision <<<"$stderr")"
+	eq exit 0 "$(field exit <<<"$stderr")"
+	eq kind created "$(field transaction.changes.1.kind <<<"$stderr")"
+	id=$(field transaction.id <<<"$stderr")
+	run -0 --separate-stderr rein run --json -- true
+	eq none null "$(field transaction <<<"$stderr")"
+	for c in "log" "show $id" "status" "undo $id" "redo $id" "gc --dry-run" "log --all"; do
+		# shellcheck disable=SC2086
+		run -0 --separate-stderr rein $c --json
+		json_ok <<<"$output" || die "rein $c --json: $output"
+	done
+	held sh -c 'echo 2 >b' >/dev/null
+	run -0 --separate-stderr rein status --json
+	eq waiting held "$(field transactions.0.state <<<"$output")"
+	run -0 --separate-stderr rein commit --json
+	eq committed committed "$(field state <<<"$output")"
+	held sh -c 'echo 3 >c' >/dev/null
+	run -0 --separate-stderr rein discard --json
+	eq discarded discarded "$(field state <<<"$output")"
+	# failures
+	for c in "show --json nope" "commit --json" "undo --json nope" "log --json --state x" "gc --json --keep x" "completion --json x"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein $c
+		json_ok <<<"$output" || die "rein $c --json: '$output' '$stderr'"
+		[ -n "$(field error.message <<<"$output")" ]
+	done
+	run -125 --separate-stderr rein run --json --workspace "$W/none" -- true
+	json_ok <<<"$output"
+	# names that are no UTF-8
+	q sh -c 'echo x >"$1"' sh $'\xff\n"'
+	run -0 --separate-stderr rein show --json
+	json_ok <<<"$output"
+	has "$output" '"path_hex":"ff0a22"'
+}
+
+@test "--json: the documented keys, no more and no fewer" {
+	python3 "$BATS_TEST_DIRNAME/schema.py" "$REIN_SOURCE/docs/json.md"
+}
+
+@test "diff: unified, --stat, --name-status, binary and huge files summarised, --json" {
+	need "diff is not built" sh -c 'rein help | grep -q "^  diff"'
+	printf 'one\ntwo\nthree\n' >t
+	printf 'a\0b' >bin
+	held sh -c 'sed -i s/two/TWO/ t; printf "a\0c" >bin; echo n >new; mkdir d; echo x >d/x; chmod 600 t; rm -f none' >/dev/null
+	run -0 rein diff
+	has "$output" "-two"
+	has "$output" "+TWO"
+	has "$output" "+n"
+	has "$output" "d/x"
+	hasnt "$output" $'\e['
+	has "$output" bin
+	has "$output" binary
+	run -0 rein diff --stat
+	has "$output" t
+	run -0 rein diff --name-status
+	has "$output" new
+	run -0 --separate-stderr rein diff --json
+	json_ok <<<"$output"
+	rein commit -q
+	run -0 rein diff @
+	has "$output" "+TWO"
+	rein undo -q
+	run -0 rein diff @
+	has "$output" "+TWO"
+	run -125 rein diff nope
+}
+
+@test "diff of what another program can apply: patch turns the old tree into the new one" {
+	need "diff is not built" sh -c 'rein help | grep -q "^  diff"'
+	need "patch is not installed" command -v patch
+	seq 1 50 >a; seq 1 9 >b; printf 'no newline' >c
+	cp -a . "$T/old"
+	held sh -c 'sed -i "s/^7$/seven/;40d" a; rm b; printf "still none" >c; echo new >n' >/dev/null
+	rein diff >"$T/patch"
+	(cd "$T/old" && patch -s -p1 <"$T/patch")
+	rein commit -q
+	diff -r . "$T/old"
+}
+
+@test "doctor: says what this machine can enforce, as text and as JSON" {
+	need "doctor is not built" sh -c 'rein help | grep -q "^  doctor"'
+	run rein doctor
+	[ "$status" -le 1 ] || die "status $status: $output"
+	has "$output" namespaces
+	run --separate-stderr rein doctor --json
+	json_ok <<<"$output"
+}
+
+@test "quiet and verbose" {
+	for v in "run --commit" "run --hold" "run --discard"; do
+		# shellcheck disable=SC2086
+		run -0 rein $v -q -- sh -c 'echo 1 >>a'
+		eq "rein $v -q" "" "$output"
+	done
+	run -0 rein commit -q
+	eq commit "" "$output"
+	run -0 rein undo -q
+	eq undo "" "$output"
+	run -0 rein redo -q
+	eq redo "" "$output"
+	run -0 rein gc -q
+	eq gc "" "$output"
+	run -0 rein run -v -- true
+	has "$output" "workspace $W"
+	has "$output" "network none"
+	# errors are said even so
+	run -125 rein undo -q nope
+	has "$output" nope
+}
+
+@test "untrusted text is escaped: a file name or a command cannot drive the terminal" {
+	q sh -c 'echo x >"$1"; : "$2"' sh $'\e[31mred\a' $'\e]0;title\a'
+	for v in show log status "diff --name-status"; do
+		# shellcheck disable=SC2086
+		run rein $v
+		hasnt "$output" $'\e'
+		hasnt "$output" $'\a'
+	done
+	held sh -c 'echo y >>"$1"' sh $'\e[31mred\a' >/dev/null
+	echo z >>$'\e[31mred\a'
+	run -123 rein commit
+	hasnt "$output" $'\e'
+}
+
+damage() { # FILE HOW
+	case $2 in
+	truncate) truncate -s $(($(stat -c %s "$1") / 2)) "$1" ;;
+	empty) : >"$1" ;;
+	garbage) head -c 300 /dev/urandom >"$1" ;;
+	flip) python3 -c '
+import sys
+p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; open(p, "wb").write(b)' "$1" ;;
+	missing) rm "$1" ;;
+	esac
+}
+
+@test "damaged state: changes and ops truncated, emptied, flipped: refused with words, the tree stays, others work" {
+	local id good how file
+	echo 0 >other
+	q sh -c 'echo 1 >>other'; good=$(newest)
+	for file in changes ops; do
+		for how in truncate empty garbage flip missing; do
+			rm -f f && echo 0 >f
+			q sh -c 'echo 1 >>f'
+			id=$(newest)
+			damage "$REIN_STATE/txn/$id/$file" $how
+			run rein undo "$id"
+			[ "$status" = 125 ] || die "$file $how: status $status: $output"
+			has "$output" "rein:"
+			eq "f after $file $how" $'0\n1' "$(cat f)"
+			run -0 rein log
+			has "$output" "$id"
+		done
+	done
+	for how in truncate flip; do
+		id=$(held sh -c 'echo 2 >>f')
+		damage "$REIN_STATE/txn/$id/changes" $how
+		run -125 rein commit "$id"
+		eq f $'0\n1' "$(cat f)"
+	done
+	rein undo -q "$good"
+	eq other 0 "$(cat other)"
+}
+
+@test "damaged state: a description that cannot be read is told, never collected, and loses nothing" {
+	local id how
+	for how in truncate empty garbage; do
+		id=$(held sh -c "echo PRECIOUS >>p")
+		damage "$REIN_STATE/txn/$id/meta" $how
+		run -125 rein commit "$id"
+		has "$output" "$id"
+		run -0 rein log
+		run -0 rein gc -q --keep 1 --keep-age 1ms
+		grep -rqs PRECIOUS "$REIN_STATE/txn/$id" || die "the content of $id is gone"
+	done
+	[ ! -e p ]
+}
+
+@test "an interrupted commit is finished by whoever comes next, and said; a damaged journal stops everything" {
+	local id
+	echo 0 >f
+	q sh -c 'echo 1 >>f'
+	id=$(newest)
+	# as if the last step (the journal is put away) had been lost
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	run -0 rein log
+	has "$output" "interrupted"
+	eq f $'0\n1' "$(cat f)"
+	[ -e "$REIN_STATE/txn/$id/ops" ]
+	rein undo -q "$id"
+	eq f 0 "$(cat f)"
+	rein redo -q
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	cp "$REIN_STATE/journal/$id" "$T/journal"
+	damage "$REIN_STATE/journal/$id" flip
+	run -125 rein run --commit -- sh -c 'echo 2 >>f'
+	has "$output" "$id"
+	eq f $'0\n1' "$(cat f)"
+	cp "$T/journal" "$REIN_STATE/journal/$id"
+	run -0 rein log
+	rein undo -q "$id"
+	eq f 0 "$(cat f)"
+}
+
+@test "the state: private to its user, made on demand, refused when another's" {
+	q sh -c 'echo 1 >a'
+	eq mode 700 "$(stat -c %a "$REIN_STATE")"
+	rm -rf "$T/home2"; mkdir "$T/home2"
+	HOME=$T/home2 run -0 env -u REIN_STATE "HOME=$T/home2" rein run --commit -q -- sh -c 'echo 2 >b'
+	[ -d "$T/home2/.local/state/rein/txn" ]
+	env -u REIN_STATE XDG_STATE_HOME="$T/xdg" rein run --commit -q -- sh -c 'echo 3 >c'
+	[ -d "$T/xdg/rein/txn" ]
+	if is_root; then
+		mkdir "$T/foreign" && chown 1:1 "$T/foreign"
+		run -125 env REIN_STATE="$T/foreign" rein log
+		has "$output" "belongs to another user"
+	else
+		run -125 env REIN_STATE=/etc/rein-test-state rein log
+		has "$output" "/etc/rein-test-state"
+	fi
+	chmod 755 "$REIN_STATE"
+	run -0 rein log
+	eq mode 700 "$(stat -c %a "$REIN_STATE")"
+}
+
+@test "completion: bash loads it and completes verbs, options, choices and ids" {
+	rein completion bash >"$T/c.bash"
+	bash -n "$T/c.bash"
+	complete_line() { # WORDS...: the last one is being completed
+		bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _rein 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' _ "$T/c.bash" "$@"
+	}
+	eq undo undo "$(complete_line rein un)"
+	has "$(complete_line rein run --time)" --timeout
+	eq choice host "$(complete_line rein run --net h)"
+	q sh -c 'echo 1 >a'
+	has "$(complete_line rein show '')" "$(newest)"
+	local v
+	for v in $(verbs); do has "$(complete_line rein "$v")" "$v"; done
+}
+
+@test "completion: zsh and fish accept theirs" {
+	rein completion zsh >"$T/_rein"
+	rein completion fish >"$T/rein.fish"
+	[ -s "$T/_rein" ] && [ -s "$T/rein.fish" ]
+	need "neither zsh nor fish is installed" sh -c 'command -v zsh || command -v fish'
+	if command -v zsh >/dev/null; then zsh -n "$T/_rein"; fi
+	if command -v fish >/dev/null; then
+		fish --no-execute "$T/rein.fish"
+		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein un'")" undo
+	fi
+}
+
+@test "output to a full device is an error, not silence" {
+	q sh -c 'echo 1 >a'
+	run bash -c 'rein log --json >/dev/full'
+	[ "$status" -ne 0 ] || die "a report that could not be written was taken for done"
+}

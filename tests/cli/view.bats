@@ -1,0 +1,241 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What a box sees, through the command line. REIN is the program; REIN_TEST_USER=1 runs it as an
+# ordinary user (the test itself must be root then).
+
+setup() {
+	D=$(mktemp -d /var/tmp/rein-view-cli.XXXXXX)
+	chmod 755 "$D"
+	export HOME=$D/home REIN_STATE=$D/state
+	mkdir -p "$D/home" "$D/proj"
+	export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_CONFIG_NOSYSTEM=1
+	export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
+	AS=
+	if [ -n "${REIN_TEST_USER:-}" ]; then
+		[ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+		AS="setpriv --reuid 65534 --regid 65534 --clear-groups --"
+	fi
+	own
+	cd "$D/proj"
+}
+
+teardown() {
+	cd /
+	rm -rf "$D"
+}
+
+# Everything belongs to whom Rein runs as.
+own() {
+	[ -z "$AS" ] || chown -R 65534:65534 "$D"
+}
+
+rein() {
+	$AS "$REIN" "$@"
+}
+
+privileged() {
+	[ "$(id -u)" = 0 ] && [ -z "$AS" ] || skip "as root only"
+}
+
+tree() {
+	find "$1" -printf '%P %y %m %s %T@\n' | sort
+}
+
+@test "secrets in the workspace are absent, and nothing is left behind" {
+	mkdir -p a/secrets .git/refs/heads .git/objects && echo ref: refs/heads/main >.git/HEAD
+	echo 1 >.env; echo 2 >.env.example; echo 3 >a/x.key; echo 4 >a/secrets/s; echo 5 >.git/refs/heads/y.key
+	own
+	before=$(tree .)
+	run rein run -q --commit -- sh -c 'find . -type f | sort; cat a/x.key'
+	[ "$status" = 1 ]
+	[[ $output == *"No such file"* ]]
+	[[ $output == *"./.env.example"* && $output == *"y.key"* ]]
+	[[ $output != *"./.env"$'\n'* && $output != *"./a/x.key"* && $output != *"secrets/s"* ]]
+	[ "$before" = "$(tree .)" ]
+}
+
+@test "an agent may make such a file itself, and it is committed" {
+	run rein run -q --commit -- sh -c 'echo mine >.env; cat .env'
+	[ "$status" = 0 ]
+	[ "$output" = mine ]
+	[ "$(cat .env)" = mine ]
+}
+
+@test "a hidden file is never overwritten or deleted by a commit" {
+	echo real >.env; mkdir -p conf/secrets; echo s >conf/secrets/s
+	own
+	run rein run -q --commit -- sh -c 'echo other >.env'
+	[ "$status" = 123 ]
+	[ "$(cat .env)" = real ]
+	run rein run -q --commit -- rm -rf conf
+	[ "$status" = 123 ]
+	[ "$(cat conf/secrets/s)" = s ]
+}
+
+@test "a named path is shown although a pattern hides it" {
+	echo cert >public.pem
+	own
+	run rein run -q --discard --ro public.pem -- cat public.pem
+	[ "$output" = cert ]
+}
+
+@test "the home is readable, its secrets are not, and it cannot be written" {
+	mkdir -p "$HOME/.ssh" "$HOME/.aws"; echo key >"$HOME/.ssh/id"; echo x >"$HOME/.profile"; echo c >"$HOME/.aws/credentials"
+	mkdir -p "$D/elsewhere"; mv "$HOME/.aws" "$D/elsewhere/aws"; ln -s "$D/elsewhere/aws" "$HOME/.aws"
+	own
+	run rein run -q --discard -- sh -c 'cat ~/.profile; ls ~/.ssh ~/.aws/; cat ~/.ssh/id ~/.aws/credentials; echo n >~/new'
+	[[ $output == x* ]]
+	[[ $output != *key* && $output != *$'\n'c$'\n'* ]]
+	[ ! -e "$HOME/new" ]
+}
+
+@test "Rein's own state is hidden" {
+	rein run -q --commit -- true
+	run rein run -q --discard -- sh -c 'ls "$REIN_STATE"/* && echo seen'
+	[ "$status" != 0 ]
+	[[ $output != *seen* ]]
+}
+
+@test "caches are kept for the workspace and never reach the real one" {
+	mkdir "$HOME/.cache"; own
+	rein run -q --commit -- sh -c 'echo kept >~/.cache/f'
+	[ ! -e "$HOME/.cache/f" ]
+	run rein run -q --commit -- cat "$HOME/.cache/f"
+	[ "$output" = kept ]
+	mkdir "$D/other"; own; cd "$D/other"
+	run rein run -q --commit -- cat "$HOME/.cache/f"
+	[ "$status" != 0 ]
+}
+
+@test "without a cache directory one is named in the environment" {
+	run rein run -q --discard -- sh -c 'mkdir -p "$XDG_CACHE_HOME" && echo "$XDG_CACHE_HOME"'
+	[ "$output" = /tmp/.cache ]
+	export XDG_CACHE_HOME=/tmp/mine
+	run rein run -q --discard -- sh -c 'echo "$XDG_CACHE_HOME"'
+	[ "$output" = /tmp/mine ]
+}
+
+@test "secrets of the environment stay outside unless they are asked for" {
+	export DEPLOY_TOKEN=t0 PLAIN=p
+	printf 'FROM_FILE="a b"\n' >"$D/env"; chmod 644 "$D/env"
+	run rein run -q --discard --env-file "$D/env" --env SET=1 -- sh -c 'echo "$DEPLOY_TOKEN,$PLAIN,$FROM_FILE,$SET"'
+	[ "$output" = ",p,a b,1" ]
+	run rein run -q --discard --env DEPLOY_TOKEN -- sh -c 'echo "$DEPLOY_TOKEN"'
+	[ "$output" = t0 ]
+	printf 'A=1\nB="\n' >"$D/env"
+	run rein run -q --discard --env-file "$D/env" -- true
+	[ "$status" = 125 ]
+	[[ $output == *"line 2"* ]]
+}
+
+@test "--rw, --ro, --hide and --scratch" {
+	mkdir -p "$D/data" ro hid scr; echo 1 >"$D/data/f"; echo 2 >ro/f; echo 3 >hid/f; echo 4 >scr/f; own
+	run rein run -q --commit --rw ../data --ro ro --hide hid --scratch scr -- sh -c \
+		'echo new >../data/g; echo x >ro/f; echo s >scr/s; cat hid/f; ls scr; ls'
+	[ "$(cat "$D/data/g")" = new ]
+	[ "$(cat ro/f)" = 2 ]
+	[ ! -e scr/s ]
+	[[ $output != *3* && $output != *hid$'\n'* ]]
+	for bad in "--rw missing" "--rw ro/f" "--hide missing" "--rw ro --ro ro" "--hide ro --ro ro/f" "--scratch .." "--rw /"; do
+		# shellcheck disable=SC2086
+		run rein run -q $bad -- true
+		[ "$status" = 125 ]
+		[[ $output == *"${bad%% *}"* || $output == *hidden* ]]
+	done
+}
+
+@test "the workspace is the git root, and a home is not guessed" {
+	git init -q .; mkdir -p a/b; own; cd a/b
+	run rein run -q --commit -- sh -c 'pwd; echo x >../../top'
+	[ "$output" = "$D/proj/a/b" ]
+	[ -e ../../top ]
+	cd "$HOME"
+	run rein run -q -- true
+	[ "$status" = 125 ]
+	[[ $output == *--workspace* ]]
+	run rein run -q --commit --workspace . -- sh -c 'echo x >here'
+	[ "$status" = 0 ]
+	[ -e here ]
+}
+
+@test "a git worktree commits into its repository" {
+	cd "$D"; git init -q main; cd main; git commit -q --allow-empty -m one; git worktree add -q ../wt; own
+	cd ../wt
+	run rein run -q --commit -- sh -c 'echo x >f && git add f && git commit -q -m two && git log --format=%s'
+	[ "$status" = 0 ]
+	[ "$output" = $'two\none' ]
+	run $AS git log --format=%s
+	[ "$output" = $'two\none' ]
+}
+
+@test "a submodule alone commits into its repository" {
+	cd "$D"; git init -q sub; git -C sub commit -q --allow-empty -m one
+	git init -q super; cd super
+	git -c protocol.file.allow=always submodule --quiet add ../sub sm; git commit -q -m add; own
+	cd sm
+	run rein run -q --commit -- sh -c 'echo x >f && git add f && git commit -q -m two'
+	[ "$status" = 0 ]
+	run $AS git log --format=%s
+	[ "$output" = $'two\none' ]
+}
+
+@test "a .git file made by an agent opens nothing" {
+	mkdir -p "$D/target"; echo safe >"$D/target/HEAD"; mkdir "$D/target/objects" "$D/target/refs"; own
+	rein run -q --commit -- sh -c "echo 'gitdir: $D/target' >.git"
+	run rein run -q --commit -- sh -c "echo broken >$D/target/HEAD"
+	[ "$(cat "$D/target/HEAD")" = safe ]
+}
+
+@test "a symlinked workspace is the place it leads to" {
+	ln -s "$D/proj" "$D/link"; cd "$D/link"
+	run rein run -q --commit -- sh -c 'echo x >f'
+	[ "$status" = 0 ]
+	[ -e "$D/proj/f" ]
+}
+
+@test "mounts inside the workspace: as root each has its answer" {
+	privileged
+	mkdir mnt ro
+	run unshare -m sh -c "mount -t tmpfs none mnt && mount --bind /usr/share ro && mount -o remount,bind,ro ro &&
+		$REIN run -q --commit -- sh -c 'echo x >mnt/f; test -d ro/doc; echo \$?; echo y >ro/y; echo z >z'; cat mnt/f"
+	[[ $output == 0* && $output == *Read-only* && $output == *x ]]
+	[ -e z ]
+}
+
+@test "mounts inside the workspace: without root the refusal says what to do" {
+	[ -n "$AS" ] || skip "as an ordinary user"
+	mkdir mnt; own
+	run unshare -m sh -c "mount -t tmpfs none mnt && $AS $REIN run -q -- true"
+	[ "$status" = 125 ]
+	[[ $output == *"$D/proj/mnt"* && $output == *"run as root"* ]]
+}
+
+@test "the whole system, or what an ordinary user can write of it" {
+	mkdir -p "$HOME/.ssh"; echo key >"$HOME/.ssh/id"; own
+	run rein run -q --hold --whole-system -- sh -c "echo x >$HOME/made; cat $HOME/.ssh/id; echo y >f"
+	[[ $output != *key* ]]
+	[ ! -e "$HOME/made" ]
+	run rein commit @
+	[ "$status" = 0 ]
+	[ "$(cat "$HOME/made")" = x ]
+	[ "$(cat f)" = y ]
+	[ "$(cat "$HOME/.ssh/id")" = key ]
+}
+
+@test "the effects of a killed run are judged by what it could not see" {
+	mkdir conf; echo k >conf/a.key; own
+	$AS "$REIN" run -q --commit -- sh -c 'rm -rf conf; echo x >f; sleep 60' 3>&- &
+	pid=$!
+	for _ in $(seq 100); do
+		find "$REIN_STATE" -path '*upper/f' 2>/dev/null | grep -q . && break
+		sleep 0.05
+	done
+	child=$(pgrep -P $pid -f "^$REIN" || true)
+	kill -9 ${child:-$pid}; wait $pid || true
+	echo p >other.pem; own # another hidden set: the first mask is swept
+	rein run -q --commit -- true
+	run rein commit @
+	[ "$status" = 123 ]
+	[[ $output == *hidden* ]]
+	[ "$(cat conf/a.key)" = k ]
+}
