@@ -261,6 +261,8 @@ static void diff_times(struct diff *d)
 
 	if (time_cmp(w, g) == 0)
 		return;
+	if (d->rules.loose_directory_times && S_ISDIR(d->g->st.st_mode))
+		return;
 	if (d->rules.clock_times && from_clock(d->wt, d->w) && from_clock(d->gt, d->g))
 		return;
 	lab_text_printf(&d->line, " mtime %ld.%09ld%s, not %ld.%09ld%s;", g.tv_sec, g.tv_nsec,

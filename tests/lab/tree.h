@@ -46,7 +46,8 @@ struct tree_rules {
 	 * a file may show more links than expected. How often that was is added here. NULL: no.
 	 */
 	unsigned *extra_links;
-	bool inodes; /* the inode numbers must be the same, too */
+	bool loose_directory_times; /* two ran at once: a directory's time is either's */
+	bool inodes;		    /* the inode numbers must be the same, too */
 };
 
 void tree_take(struct tree *t, const char *path, struct timespec start);
