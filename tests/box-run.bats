@@ -6,7 +6,11 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-	top=$(mktemp -d /var/tmp/box-run.XXXXXX)
+	# not in a place that is private in the box
+	base=/srv
+	[ -w /srv ] || base=$HOME
+	top=$(mktemp -d "$base/box-run.XXXXXX")
+	chmod 755 "$top"
 	ws=$top/ws
 	mkdir "$ws" "$top/home"
 	if [ "$BOX_AS" = user ]; then
@@ -151,6 +155,17 @@ host() { $as sh -c "$1"; }
 		[[ "$output" == inside* ]]
 		[[ "$output" == *ro ]]
 	fi
+}
+
+@test "what is hidden stays hidden where it is mounted again" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount"
+	mkdir -p "$top/alias" "$top/tree/sub" "$top/part"
+	echo secret >"$top/tree/sub/key"
+	chmod -R 755 "$top/tree" "$top/alias" "$top/part"
+	run unshare -m sh -c "mount --bind $top/tree $top/alias && mount --bind $top/tree/sub $top/part &&
+		exec $as $try -H $top/tree/sub -- sh -c 'cat $top/tree/sub/key $top/alias/sub/key $top/part/key; ls $top/alias'"
+	[[ "$output" != *secret* ]]
+	[[ "$output" == *sub ]]
 }
 
 @test "directories that existed before can be renamed" {

@@ -27,6 +27,15 @@ struct run_args {
 	int on_failure; /* 1 commit, 2 discard, 3 hold */
 };
 
+static void args_done(struct run_args *a)
+{
+	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
+					&a->cap_add};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		rein_strlist_done(lists[i]);
+}
+
 #define AT(field) offsetof(struct run_args, field)
 
 const struct rein_opt rein_run_opts_table[] = {
@@ -377,7 +386,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 
 int rein_cli_run(int argc, char **argv)
 {
-	struct run_args a = {0};
+	auto_(args_done) struct run_args a = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};

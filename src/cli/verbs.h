@@ -17,6 +17,7 @@ int rein_cli_show(int argc, char **argv);
 int rein_cli_status(int argc, char **argv);
 int rein_cli_gc(int argc, char **argv);
 int rein_cli_doctor(int argc, char **argv);
+int rein_cli_classify(int argc, char **argv);
 int rein_cli_audit(int argc, char **argv);
 int rein_cli_metrics(int argc, char **argv);
 int rein_cli_completion(int argc, char **argv);
