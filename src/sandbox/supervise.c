@@ -326,7 +326,7 @@ static char *path_of(const struct side *side)
 /* A pair or nothing. */
 static void note(struct rein_supervisor *s, char *from, char *to)
 {
-	if (!from || !to) {
+	if (!from || !to || rein_streq(from, to)) {
 		rein_free(from);
 		rein_free(to);
 		return;
@@ -352,10 +352,10 @@ static void remember(struct rein_supervisor *s, const struct renaming *r)
 	}
 }
 
-/* It came to nothing. */
-static void forget(struct rein_supervisor *s, const struct renaming *r)
+/* It came to nothing: back to how many there were. */
+static void forget(struct rein_supervisor *s, size_t noted)
 {
-	for (size_t n = r->flags & RENAME_EXCHANGE ? 6 : 2; n && s->link_renames.n; n--)
+	while (s->link_renames.n > noted)
 		rein_free(s->link_renames.v[--s->link_renames.n]);
 }
 
@@ -373,6 +373,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	bool ourselves = regain(s);
 	auto_close int root = open_link((pid_t)n->pid, "root", -1);
 	dev_t from_dev, to_dev;
+	size_t noted;
 	int rc;
 
 	if (!ourselves || root < 0 || !valid(s, n->id) || !same_place(root, s->box_root))
@@ -391,12 +392,13 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
 	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
+	noted = s->link_renames.n;
 	remember(s, r);
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
 	if (errno != EXDEV) { /* [S2] */
 		rc = -errno;
-		forget(s, r);
+		forget(s, noted);
 		return rc;
 	}
 	if (!assume_tree(s))
@@ -405,7 +407,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	if (rc == 0)
 		atomic_fetch_add(&s->moved, 1);
 	else
-		forget(s, r);
+		forget(s, noted);
 	return rc;
 }
 

@@ -225,7 +225,7 @@ static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, str
 		    !S_ISREG(x->after.mode) || x->before.size > BASE_MAX || x->clash)
 			continue;
 		real = open(t->roots[x->root].real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		in = openat(real, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		in = rein_open_quiet(real, x->path);
 		if (in < 0)
 			continue; /* then there is no merge for it */
 		snprintf(name, sizeof(name), "base/%zu", i);
