@@ -428,7 +428,7 @@ static const char *environment(struct ctx *cx, struct rein_str name)
 	const char *const *e = cx->act ? cx->act->environ_ : NULL;
 
 	for (; e && *e; e++)
-		if (!strncmp(*e, name.p, name.n) && (*e)[name.n] == '=')
+		if (strlen(*e) > name.n && !memcmp(*e, name.p, name.n) && (*e)[name.n] == '=')
 			return *e + name.n + 1;
 	return NULL;
 }
