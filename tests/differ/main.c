@@ -435,6 +435,8 @@ static void pairs(struct options *o, struct tally *t)
 		struct verdict v;
 
 		g.one_name_only = true; /* whether two names meet is the other mode's question */
+		if (o->d.rootless && !g.without)
+			g.without = "link";
 		g.chown = p.s.caps = false;
 		g.nops = (o->nops + 2) / 3;
 		gen_pair(&g, p.apart, &p.s.setup, p.run);
