@@ -62,7 +62,7 @@ setup_make() {
 }
 do_make() { make -sj4 && ./prog && make -s clean && make -sj4 prog && touch src/f1.c && make -sj2 && ./prog; }
 
-about_npm() { needs=(npm node); except='/\.cache|\.package-lock.json$'; }
+about_npm() { needs=(npm node) optional=1; except='/\.cache|\.package-lock.json$'; }
 setup_npm() {
 	mkdir dep dep/lib app
 	echo '{"name":"dep","version":"1.0.0","main":"lib/index.js","bin":{"depbin":"lib/bin.js"}}' >dep/package.json
@@ -237,9 +237,9 @@ do_patch() {
 	install -m 755 -D t deep/er/t; mv -T x w; cp -al w v; chmod -R g-w v; find . -type f | sort | xargs sha256sum | sha256sum; split -n 3 t part.; sort -o a a; truncate -s 10 b; mkfifo p1; ln -sfn w lnk; ln -sfn v lnk
 }
 
-about_compiler() { needs=(gcc g++ ld strip); }
+about_compiler() { needs=(gcc ld strip); }
 do_compiler() {
-	printf '#include <iostream>\n#include <thread>\nint main() { std::thread t([]{ std::cout << "c++\\n"; }); t.join(); }\n' >a.cc && g++ -O1 -pthread -o a a.cc && ./a
+	printf '#include <iostream>\n#include <thread>\nint main() { std::thread t([]{ std::cout << "c++\\n"; }); t.join(); }\n' >a.cc && if command -v g++ >/dev/null; then g++ -O1 -pthread -o a a.cc && ./a; fi
 	printf 'int x(void) { return 3; }\n' >l.c && gcc -shared -fPIC -o libl.so l.c && printf '#include <stdio.h>\nint x(void); int main(void) { printf("%%d\\n", x()); }\n' >m.c && gcc -flto -o m m.c -L. -ll -Wl,-rpath,"$PWD" && ./m && strip m && ./m
 	rm -f a.cc; gcc -static -o s m.c l.c && ./s
 }
