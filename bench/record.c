@@ -191,8 +191,8 @@ static void bench_sqlite(void)
 {
 	uint64_t ns[ROUNDS], t;
 	char path[300], text[] = "npm test -- --watch=false src/components/Table.test.tsx";
-	sqlite3 *db;
-	sqlite3_stmt *s;
+	sqlite3 *db = NULL;
+	sqlite3_stmt *s = NULL;
 
 	snprintf(path, sizeof(path), "%s/peer.db", dir);
 	if (sqlite3_open(path, &db) != SQLITE_OK ||

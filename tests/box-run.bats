@@ -193,15 +193,16 @@ for a, b in (("/etc", "x"), ("../e", "sub2/x"), ("nothing", "x")):
 
 @test "signals reach the command" {
 	for s in INT TERM HUP QUIT USR1 USR2; do
-		$as env --default-signal "$try" -- sh -c "trap 'echo got $s; exit 9' $s; echo ready; while :; do sleep 0.05; done" >out.log &
+		# a file of its own: the last one's "ready" must not be taken for this one's
+		$as env --default-signal "$try" -- sh -c "trap 'echo got $s; exit 9' $s; echo ready; while :; do sleep 0.05; done" >"$top/$s.log" 3>&- &
 		helper=$!
-		for _ in $(seq 100); do grep -q ready out.log && break; sleep 0.05; done
+		for _ in $(seq 200); do grep -qs ready "$top/$s.log" && break; sleep 0.05; done
 		kill -$s "$helper"
 		status=0
 		wait "$helper" || status=$?
 		helper=
 		[ "$status" -eq 9 ]
-		grep -q "got $s" out.log
+		grep -q "got $s" "$top/$s.log"
 	done
 }
 

@@ -10,6 +10,11 @@
  *		refuse(&err);			// no record, no action
  *	rein_record_close(r);
  *
+ * The way of one action: request (durable, before anything else), decision, approval, run.start
+ * (durable: no record, no action), run.end, effects, then commit, discard, rollback or undo (durable
+ * before the tree is touched). All carry the same `action`. What is not durable on its own is made so
+ * by the next that is, in order; end with rein_record_sync or a durable event.
+ *
  * Any number of processes append at the same time; there is no daemon. A durable append returns
  * only when the event is on disk and covered by a signed tree head; callers that wait at the same
  * time share one fdatasync. One handle belongs to one thread at a time; threads open their own.

@@ -42,7 +42,9 @@ static const struct know_opt *opt_prefix(const struct call *c, struct rein_str n
 		const struct know_cmd *cmd = c->chain[k];
 
 		for (size_t i = 0; i < cmd->n_opts; i++)
+			/* an abbreviation may make things worse, never better */
 			if (!strncmp(cmd->opts[i].name, name.p, name.n) &&
+			    !(cmd->opts[i].acts & (ACT_SAFE | ACT_DRY | ACT_RDONLY | ACT_KEEP)) &&
 			    (!best || opt_weight(&cmd->opts[i]) > opt_weight(best)))
 				best = &cmd->opts[i];
 	}
@@ -145,7 +147,12 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 {
 	struct field *f = &c->argv[*i];
+	const struct know_opt *whole = f->s.n > 2 ? opt_exact(c, f->s) : NULL;
 
+	if (whole) { /* -TT, -qa: a word of its own */
+		got(cx, c, whole, whole->arg == 1 ? next_value(c, i) : (struct field){0}, f->at);
+		return;
+	}
 	for (size_t k = 1; k < f->s.n; k++) {
 		char name[3] = {f->s.p[0], f->s.p[k], '\0'};
 		const struct know_opt *o = opt_exact(c, rein_str(name));

@@ -369,6 +369,24 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 	return &c->verdict;
 }
 
+void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg)
+{
+	struct rein_action act = {.kind = REIN_ACTION_COMMAND, .text = text.p, .text_n = text.n};
+	struct ctx *cx;
+	jmp_buf fail;
+
+	arena_reset(&c->arena);
+	c->arena.fail = &fail;
+	if (!setjmp(fail)) {
+		cx = arena_new(&c->arena, struct ctx);
+		setup(cx, c, &act);
+		cx->trace = fn;
+		cx->trace_arg = arg;
+		command_text(cx, text);
+	}
+	c->arena.fail = NULL;
+}
+
 const struct rein_verdict *rein_classify_command(struct rein_classifier *c, const char *text,
 						 const char *cwd, struct rein_err *err)
 {

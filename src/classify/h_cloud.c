@@ -334,11 +334,13 @@ struct data h_mongo(struct ctx *cx, struct call *c)
 static void docker_mount(struct ctx *cx, const struct got *g)
 {
 	struct field f = g->val;
-	const char *src = f.s.n ? memmem(f.s.p, f.s.n, "src=", 4) : NULL;
-	const char *end;
+	const char *src, *end;
 	struct spot s;
 
-	if (!src && f.s.n)
+	if (!f.s.p || !f.s.n)
+		return;
+	src = memmem(f.s.p, f.s.n, "src=", 4);
+	if (!src)
 		src = memmem(f.s.p, f.s.n, "source=", 7);
 	if (src) {
 		const char *eq = memchr(src, '=', 8);

@@ -75,10 +75,10 @@ static void globals(struct ctx *cx, struct call *c, bool *no_force, bool *prune_
 	for (size_t i = 0; i < c->n_got; i++) {
 		const struct got *g = &c->got[i];
 		struct rein_str v = g->val.s;
-		const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
+		const char *eq = v.p && v.n ? memchr(v.p, '=', v.n) : NULL;
 		struct field val = g->val;
 
-		if (!strcmp(g->opt->name, "-c") && g->opt->role == ROLE_CONFIG) {
+		if (!strcmp(g->opt->key, "-c") && g->opt->role == ROLE_DATA) {
 			val.s = eq ? str_from(v, (size_t)(eq - v.p) + 1) : STR("true");
 			setting(cx, eq ? str_to(v, (size_t)(eq - v.p)) : v, &val, g->at, no_force,
 				prune_now);
@@ -92,7 +92,7 @@ static bool looks_like_path(struct rein_str s)
 	const char *dot;
 	struct rein_str ext;
 
-	if (!s.n)
+	if (!s.p || !s.n)
 		return false;
 	if (str_in(s, ". .. :/ ./ ../") || str_starts(s, "./") || str_starts(s, "../") ||
 	    str_starts(s, ":(") || str_starts(s, ":/") || s.p[0] == '/' || s.p[s.n - 1] == '/' ||

@@ -15,6 +15,8 @@ static void body_arg(struct ctx *cx, struct call *c, const struct got *g, bool f
 	struct field f = g->val;
 	const char *at = NULL;
 
+	if (!v.p || !v.n)
+		return;
 	if (form || !strcmp(g->opt->name, "--data-urlencode") ||
 	    !strcmp(g->opt->name, "--url-query")) {
 		at = v.n ? memchr(v.p, '@', v.n) : NULL;

@@ -3,13 +3,8 @@
  * rein audit: look at the record, prove it, hand it on, keep it in shape. One table of verbs, one
  * table of options; what each verb does is a function below.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/audit.h"
+#include "cli/ui.h"
 #include "cli/verbs.h"
 #include "model/event.h"
 #include "record/alert.h"
@@ -88,8 +84,7 @@ static const struct option {
 
 static int fail(struct args *a)
 {
-	fprintf(stderr, "rein: %s\n", a->err.msg);
-	return rein_code_exit(a->err.code);
+	return rein_fail(&a->err, a->json);
 }
 
 static int usage(struct args *a, const char *what, const char *arg)
@@ -176,28 +171,13 @@ struct screen {
 	uint64_t last_day;
 };
 
-static struct screen screen_of(int fd)
+static struct screen screen(void)
 {
-	struct screen s = {.width = 100};
-	const char *lang = getenv("LC_ALL"), *columns = getenv("COLUMNS");
-	struct winsize ws;
-	uint64_t n;
+	unsigned width = rein_ui_width(stdout);
 
-	if (!lang || !*lang)
-		lang = getenv("LC_CTYPE");
-	if (!lang || !*lang)
-		lang = getenv("LANG");
-	s.utf8 = lang && (strstr(lang, "UTF-8") || strstr(lang, "utf8"));
-	s.colour = isatty(fd) && !getenv("NO_COLOR");
-	if (getenv("CLICOLOR_FORCE"))
-		s.colour = true;
-	if (columns && rein_parse_u64(columns, 1000, &n) && n >= 40)
-		s.width = (unsigned)n;
-	else if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col >= 40)
-		s.width = ws.ws_col;
-	else if (!isatty(fd))
-		s.width = 200;
-	return s;
+	return (struct screen){.colour = *rein_ui(stdout, REIN_BOLD) != '\0',
+			       .utf8 = rein_ui_utf8(),
+			       .width = width >= 40 ? width : 200};
 }
 
 static const char *paint(const struct screen *s, const char *code)
@@ -318,53 +298,9 @@ static void show_line(struct screen *s, const struct rein_event *ev, struct rein
 			ev->agent.p ? ev->agent.p : "", b.p ? b.p : "");
 }
 
-/* Output through a pager when a person is looking; returns the stream to write to. */
-static FILE *pager_begin(const struct args *a, pid_t *pid)
-{
-	const char *command = getenv("REIN_PAGER");
-	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", NULL, NULL};
-	posix_spawn_file_actions_t fa;
-	int p[2], rc;
-
-	*pid = 0;
-	if (!command)
-		command = getenv("PAGER");
-	if (!command)
-		command = "less -FRX";
-	if (a->no_pager || a->json || a->follow || !isatty(1) || rein_streq(command, "cat") ||
-	    !*command || pipe2(p, O_CLOEXEC) < 0)
-		return stdout;
-	argv[2] = (char *)(uintptr_t)command;
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_adddup2(&fa, p[0], 0);
-	rc = posix_spawn(pid, "/bin/sh", &fa, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	close(p[0]);
-	if (rc != 0) {
-		close(p[1]);
-		*pid = 0;
-		return stdout;
-	}
-	signal(SIGPIPE, SIG_IGN);
-	return fdopen(p[1], "w");
-}
-
-static void pager_end(FILE *f, pid_t pid)
-{
-	fflush(f);
-	if (!pid)
-		return;
-	fclose(f);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 struct listing {
 	struct args *a;
 	struct screen screen;
-	struct rein_buf *lines; /* of each event, newest first as they come */
-	size_t n, cap;
-	FILE *out;
 };
 
 static void event_text(struct listing *l, uint64_t line, struct rein_str text,
@@ -420,7 +356,7 @@ static void print_kept(struct listing *l, const struct kept *k)
 	event_text(l, k->line, text, &r.ev, &b);
 	rein_event_read_done(&r);
 	if (!b.failed)
-		fwrite(b.p, 1, b.n, l->out);
+		fwrite(b.p, 1, b.n, stdout);
 }
 
 static int on_followed(void *arg, const struct rein_line *line, struct rein_err *err)
@@ -453,9 +389,8 @@ static int audit_log(struct args *a)
 	const struct rein_index_ops *ops;
 	struct rein_index *x = NULL;
 	struct collect c = {0};
-	struct listing l = {.a = a, .screen = screen_of(1)};
+	struct listing l = {.a = a, .screen = screen()};
 	uint64_t count = a->follow ? 10 : 100, before = 0, from;
-	pid_t pid;
 	int rc = open_index(a, &ops, &x);
 
 	if (rc)
@@ -469,12 +404,13 @@ static int audit_log(struct args *a)
 	from = ops->lines(x);
 	ops->close(x);
 	if (rc >= 0) {
-		l.out = pager_begin(a, &pid);
+		rein_ui_page(!a->no_pager && !a->json && !a->follow);
+		l.screen.colour = *rein_ui(stdout, REIN_BOLD) != '\0';
 		if (!c.n && !a->json && !a->follow)
 			fprintf(stderr, "rein: nothing in the record matches\n");
 		for (size_t i = 0; i < c.n; i++) /* oldest first, as a log is read */
 			print_kept(&l, &c.v[a->reverse ? i : c.n - 1 - i]);
-		pager_end(l.out, pid);
+		rein_ui_page_end();
 		if (a->follow)
 			rc = rein_record_follow(a->state, from, on_followed, &l, stdout, &a->err);
 	}
@@ -563,9 +499,8 @@ static int audit_show(struct args *a)
 	const struct rein_index_ops *ops;
 	struct rein_index *x = NULL;
 	struct collect c = {0};
-	struct listing l = {.a = a, .screen = screen_of(1)};
+	struct listing l = {.a = a, .screen = screen()};
 	uint64_t began = 0;
-	pid_t pid;
 	int rc;
 
 	if (a->nrest != 1)
@@ -575,7 +510,8 @@ static int audit_show(struct args *a)
 		return rc;
 	rc = ops->story(x, a->rest[0], on_found, &c, &a->err);
 	ops->close(x);
-	l.out = rc >= 0 ? pager_begin(a, &pid) : stdout;
+	if (rc >= 0)
+		rein_ui_page(!a->no_pager && !a->json);
 	for (size_t i = 0; rc >= 0 && i < c.n; i++) {
 		auto_buf struct rein_buf b = REIN_BUF(1 << 18);
 		struct rein_str text = {c.v[i].text, c.v[i].n};
@@ -599,10 +535,9 @@ static int audit_show(struct args *a)
 			show_event(&l, &r.ev, c.v[i].line,
 				   r.ev.time_ns < began ? r.ev.time_ns : began, &b);
 		rein_event_read_done(&r);
-		fwrite(b.p, 1, b.n, l.out);
+		fwrite(b.p, 1, b.n, stdout);
 	}
-	if (rc >= 0)
-		pager_end(l.out, pid);
+	rein_ui_page_end();
 	collect_done(&c);
 	return rc < 0 ? fail(a) : 0;
 }
@@ -1088,9 +1023,11 @@ static int audit_help(struct args *a)
 	printf("rein audit VERB [options]\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		printf("  %-12s %s\n%15s%s\n", verbs[i].name, verbs[i].help, "", verbs[i].args);
-	printf("\nFilters: --agent --session --user --level --decision --result --type --txn --action\n"
-	       "         --path GLOB  --text WORDS  --since T  --until T   (2h, today, 2026-11-15)\n"
-	       "Output:  --json, --no-pager; NO_COLOR and PAGER are respected\n");
+	printf("\nOptions:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		printf("  %c%c%c --%s%s\n", options[i].letter ? '-' : ' ',
+		       options[i].letter ? options[i].letter : ' ', options[i].letter ? ',' : ' ',
+		       options[i].name, options[i].flag ? "" : " VALUE");
 	return 0;
 }
 

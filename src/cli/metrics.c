@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "cli/audit.h"
+#include "cli/ui.h"
 #include "cli/verbs.h"
 #include "record/event.h"
 #include "record/report.h"
@@ -51,7 +52,11 @@ int rein_cli_metrics(int argc, char **argv)
 	struct rein_err err = {0};
 	int rc;
 
-	(void)argv;
+	if (argc > 1 && (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))) {
+		printf("rein metrics: what the record says, as Prometheus text\n");
+		rein_free(s);
+		return 0;
+	}
 	if (argc > 1)
 		rc = rein_err_set(&err, REIN_E_USAGE, "metrics takes no arguments");
 	else if (!state || !s)
@@ -61,9 +66,7 @@ int rein_cli_metrics(int argc, char **argv)
 	if (s)
 		rein_stats_done(s);
 	rein_free(s);
-	if (rc < 0) {
-		fprintf(stderr, "rein: %s\n", err.msg);
-		return rein_code_exit(err.code);
-	}
+	if (rc < 0)
+		return rein_fail(&err, false);
 	return fwrite(b.p, 1, b.n, stdout) == b.n && fflush(stdout) == 0 ? 0 : 125;
 }

@@ -4,6 +4,7 @@
  * backtracking beyond the identifier before an '=' or ':'. Sources of the formats are the issuers'
  * own descriptions of what their tokens look like.
  */
+#include <pthread.h>
 #include <strings.h>
 
 #include "base/auto.h"
@@ -168,12 +169,12 @@ static const struct format {
 
 #define NFORMATS ARRAY_SIZE(formats)
 
-/* Filled on first use; the same whoever fills it. */
+/* Filled on first use. */
 static unsigned short class_of[256];
 static unsigned char first_of[256]; /* 1: a format may begin, 2: '=' or ':', 4: other structure */
 static unsigned char pair_of[8192]; /* bit set: a format begins with these two bytes */
 static unsigned char chain[NFORMATS], chain_of[256]; /* formats by first byte, numbered from 1 */
-static bool ready;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void prepare(void)
 {
@@ -206,7 +207,6 @@ static void prepare(void)
 	first_of['e'] |= 4; /* eyJ: JSON web token */
 	first_of['B'] |= 4; /* Bearer, Basic */
 	first_of['b'] |= 4;
-	ready = true;
 }
 
 size_t rein_secret_formats(void)
@@ -496,8 +496,7 @@ bool rein_secret_find(struct rein_str t, size_t from, size_t *ret_at, size_t *re
 {
 	struct hit h;
 
-	if (!ready)
-		prepare();
+	pthread_once(&once, prepare);
 	for (size_t i = from; i < t.n; i++) {
 		unsigned first = first_of[(unsigned char)t.p[i]];
 

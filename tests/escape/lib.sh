@@ -40,7 +40,7 @@ begin() {
 		[ "$(id -u)" = 0 ] || skip_all "needs root"
 		uid=0 gid=0;;
 	user*)
-		if [ "$(id -u)" = 0 ]; then uid=64123 gid=64123; else uid=$(id -u) gid=$(id -g); fi;;
+		if [ "$(id -u)" = 0 ]; then uid=$((20000 + $$ % 40000)) gid=$uid; else uid=$(id -u) gid=$(id -g); fi;;
 	*) echo "no kind of box '$1'" >&2; exit 2;;
 	esac
 	if [ "$(id -u)" = 0 ]; then

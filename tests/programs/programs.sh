@@ -178,7 +178,7 @@ do_node() {
 	new Worker("require(`worker_threads`).parentPort.postMessage(`worker`)", {eval: true}).on("message", m => fs.writeFileSync("worker", m));' | sort
 }
 
-about_java() { needs=(java javac); }
+about_java() { needs=(java javac) optional=1; }
 setup_java() {
 	cat >Hello.java <<-'J'
 		import java.nio.file.*; import java.util.stream.*;

@@ -403,6 +403,8 @@ def main():
         shutil.copy(os.path.join(BUILD, p), BASE)
     try:
         for t in TESTS:
+            if t[0] == "htop" and not shutil.which("htop"):
+                continue  # nice to have
             if len(sys.argv) < 4 or sys.argv[3] in t[0]:
                 run(*t)
     finally:

@@ -87,6 +87,10 @@ int main(int argc, char **argv)
 	if ((argc > 1 && !rein_parse_u64(argv[1], 1024, &procs)) ||
 	    (argc > 2 && !rein_parse_u64(argv[2], 1000000, &events)))
 		return 2;
+	if (getenv("REIN_FULL")) {
+		procs = 64;
+		events = 2000;
+	}
 	snprintf(dir, sizeof(dir), "/tmp/rein-many-XXXXXX");
 	acked = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	s.next = rein_calloc(procs, sizeof(*s.next));
@@ -99,7 +103,7 @@ int main(int argc, char **argv)
 			work(i);
 	}
 	for (unsigned i = 0; killing && i < procs; i += 2) {
-		usleep(3000 + i * 997 % 5000);
+		usleep(3000 + i * 997 % 5000); /* in the midst of it */
 		kill(pid[i], SIGKILL);
 	}
 	for (unsigned i = 0; i < procs; i++) {

@@ -27,7 +27,7 @@
 struct start {
 	const struct box *box;
 	char **argv, **envp;
-	int sys;
+	volatile int sys; /* written by the child, in our memory, where no compiler looks for it */
 };
 
 /* Offsets to pointers, in our private copy of the plan. */
