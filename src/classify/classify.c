@@ -74,10 +74,11 @@ static const struct know_cmd *find_in(const struct know *k, struct rein_str name
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		const char *m = k->cmds[mid].name;
-		int c = strncmp(name.p, m, name.n);
+		size_t n = strlen(m);
+		int c = memcmp(name.p, m, name.n < n ? name.n : n); /* a name may hold any byte */
 
-		if (!c && m[name.n])
-			c = -1;
+		if (!c)
+			c = name.n < n ? -1 : name.n > n;
 		if (!c)
 			return &k->cmds[mid];
 		if (c < 0)

@@ -417,7 +417,7 @@ struct data h_interp(struct ctx *cx, struct call *c)
 
 		if (str_in(module->val.s, "json.tool this calendar site sysconfig platform py_compile "
 					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "tabnanny trace symtable zipapp webbrowser cProfile")) {
+					  "build tabnanny trace symtable zipapp webbrowser cProfile")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);

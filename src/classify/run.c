@@ -419,11 +419,10 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 		cx->trace(cx->trace_arg, v, n);
 	if (v[0].at.end)
 		cx->at = v[0].at;
+	if (v[0].taint & (TAINT_DECODED | TAINT_NET))
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, v[0].at,
+		     show(cx, v[0].s), "runs code that was encoded or downloaded");
 	fn = func_find(cx, v[0].s);
-	if (fn && !fn->active) {
-		d = call_function(cx, fn, v, n, io);
-		goto out;
-	}
 	if (fn) {
 		d = call_function(cx, fn, v, n, io);
 		goto out;

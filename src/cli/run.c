@@ -337,6 +337,8 @@ static int exit_status(const struct rein_run *r)
 static void show_notes(const struct rein_run *r, const struct rein_common *common,
 		       const struct rein_run_opts *o)
 {
+	struct stat st;
+
 	for (size_t i = 0; i < r->view.nnotes; i++)
 		if (common->verbose || r->view.notes[i].always)
 			rein_say("%s", r->view.notes[i].text);
@@ -346,6 +348,11 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
 			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
 			 r->foreign == 1 ? "s" : "");
+	if (geteuid() == 0 && !o->caps && (common->verbose || r->result.status) && stat(r->view.workspace, &st) == 0 &&
+	    st.st_uid != 0)
+		rein_say("the workspace belongs to uid %u: root without capabilities cannot write there; run rein "
+			 "as that user, or give file capabilities: --cap-add files",
+			 (unsigned)st.st_uid);
 	if (!common->verbose)
 		return;
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),

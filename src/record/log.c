@@ -29,6 +29,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -40,6 +41,8 @@
 #define STATE_MAGIC 0x31647473u
 #define SLOT_SIZE   2048
 #define NO_HEAD	    UINT64_MAX
+#define LOCK_NS	    (30 * REIN_NS_PER_S)
+#define SYNC_NS	    (300 * REIN_NS_PER_S) /* a disk may be slow, but not for ever */
 #define BELL_NS	    20000000 /* a leader that died is noticed after this */
 #define LINES_MAX   (256u << 20) /* of one batch */
 
@@ -61,11 +64,32 @@ static void slot_check(const struct slot *s, uint8_t out[16])
 	memcpy(out, h, 16);
 }
 
-static int lock(int fd, int how, struct rein_err *err)
+/*
+ * flock has no deadline, and a holder can be stopped (^Z, a debugger): waiting for ever would hang
+ * every action of the user. So ask again and again, with growing pauses; what the lock protects
+ * takes microseconds.
+ */
+static int lock(int fd, struct rein_err *err)
 {
-	while (flock(fd, how) < 0)
-		if (errno != EINTR)
+	uint64_t began = 0, pause_ns = 20000;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		struct timespec ts = {.tv_nsec = (long)pause_ns};
+
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
 			return rein_err_errno(err, "lock the record");
+		if (!began)
+			began = rein_mono_ns();
+		if (rein_mono_ns() - began > LOCK_NS)
+			return rein_err_set(err, REIN_E_BUSY,
+					    "another process has been writing to the record for %llu s: "
+					    "is one stopped? See: fuser -v audit/state in the state "
+					    "directory", LOCK_NS / REIN_NS_PER_S);
+		nanosleep(&ts, NULL);
+		pause_ns = pause_ns < 1000000 ? pause_ns * 2 : pause_ns;
+	}
 	return 0;
 }
 
@@ -658,7 +682,7 @@ int rein_log_begin(struct rein_record *r, struct rein_err *err)
 	uint64_t size = 0;
 	bool known;
 
-	if (lock(r->state_fd, LOCK_EX, err) < 0)
+	if (lock(r->state_fd, err) < 0)
 		return -err->code;
 	known = state_read(r) && r->st.segment;
 	if (known && r->st.closed) {
@@ -754,6 +778,8 @@ static void bell_ring(struct rein_record *r)
 static int sync_lock(struct rein_record *r, uint64_t n, struct rein_published *pub,
 		     struct rein_err *err)
 {
+	uint64_t began = rein_mono_ns();
+
 	for (;;) {
 		uint32_t *b = bell(r), heard = b ? __atomic_load_n(b, __ATOMIC_SEQ_CST) : 0;
 		int got = flock(r->head_fd, b ? LOCK_EX | LOCK_NB : LOCK_EX);
@@ -773,6 +799,10 @@ static int sync_lock(struct rein_record *r, uint64_t n, struct rein_published *p
 		}
 		if (got == 0)
 			return 1;
+		if (rein_mono_ns() - began > SYNC_NS)
+			return rein_err_set(err, REIN_E_BUSY,
+					    "the record could not be made durable for %llu s",
+					    SYNC_NS / REIN_NS_PER_S);
 		if (b)
 			rein_futex_wait(b, heard, BELL_NS);
 	}

@@ -452,21 +452,36 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	eq group 65534:54321 "$(stat -c %u:%g .)"
 }
 
-@test "a workspace on an overlay, as in a container: the layer lies elsewhere, commit and undo are the same" {
-	is_root || return 0 # mounting it takes root
+# on_overlay SCRIPT: run it with a workspace that is an overlay with a lower layer of d/x and f
+on_overlay() {
 	mkdir "$T/lower" "$T/upper" "$T/work"
 	echo 1 >"$T/lower/f"
 	mkdir "$T/lower/d" && echo x >"$T/lower/d/x"
-	run -0 unshare -m --propagation private sh -ec '
+	run unshare -m --propagation private sh -ec '
 		mount -t overlay none -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" .
-		cd .; cd "$PWD"
-		rein run --commit -q -- sh -c "echo 2 >>f; mv d e; echo n >n; rm -f none"
-		cat f; ls
-		rein undo -q
-		cat f; ls
-		rein redo -q
-		cat e/x
+		cd "$PWD"
+		eval "$2"
 		rein gc -q --keep-age 1ms
-		rm -rf ".rein-0"' sh "$T"
-	eq output $'1\n2\ne\nf\nn\n1\nd\nf\nx' "$output"
+		rm -rf ".rein-0"' sh "$T" "$1"
+}
+
+@test "a workspace on an overlay, as in a container: the layer lies elsewhere, commit and undo are the same" {
+	is_root || return 0 # mounting it takes root
+	on_overlay '
+		rein run --commit -q -- sh -c "echo 2 >>f; mkdir e; mv d/x e/x; echo n >n; rm -f none"
+		cat f; ls; rein undo -q; cat f; ls; rein redo -q; cat e/x; rein undo -q'
+	eq output $'1\n2\nd\ne\nf\nn\n1\nd\nf\nx' "$output"
+	eq status 0 "$status"
+}
+
+@test "a workspace on an overlay: directories of the lower layer cannot be moved; that is said, and nothing changes" {
+	is_root || return 0 # mounting it takes root
+	on_overlay '
+		rein run --commit -q -- sh -c "mv d e; echo 2 >>f" || echo "status $?"; ls; cat f d/x
+		rein run --commit -q -- rm -r d || echo "status $?"; cat d/x
+		rein discard -q; rein discard -q'
+	has "$output" "comes from a lower layer"
+	has "$output" "volume"
+	has "$output" $'status 125\nd\nf\n1\nx'
+	eq status 0 "$status"
 }
