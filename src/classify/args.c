@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading the arguments of a known program the way the program does: clusters, attached and separate
+ * values, abbreviations, "--", sub-commands. Roles of options and operands then become effects.
+ */
+#include "classify/internal.h"
+
+static const struct know_opt *opt_exact(const struct call *c, struct rein_str name)
+{
+	for (size_t k = c->n_chain; k-- > 0;) {
+		const struct know_cmd *cmd = c->chain[k];
+
+		for (size_t i = 0; i < cmd->n_opts; i++)
+			if (str_is(name, cmd->opts[i].name))
+				return &cmd->opts[i];
+	}
+	return NULL;
+}
+
+static unsigned opt_weight(const struct know_opt *o)
+{
+	unsigned w = 0;
+
+	if (o->acts & (ACT_DESTROY | ACT_DANGER))
+		w += 8;
+	if (o->acts & (ACT_RISKY | ACT_FORCE | ACT_REC | ACT_INPLACE | ACT_DELOP | ACT_MUTATE))
+		w += 4;
+	if (o->role == ROLE_SHELL || o->role == ROLE_PROG || o->role == ROLE_WRITE ||
+	    o->role == ROLE_CODE || o->role == ROLE_UPLOAD || o->role == ROLE_SQL)
+		w += 4;
+	return w;
+}
+
+/* getopt_long accepts any unambiguous beginning; of several we take the worst. */
+static const struct know_opt *opt_prefix(const struct call *c, struct rein_str name)
+{
+	const struct know_opt *best = NULL;
+
+	if (name.n < 4 || !str_starts(name, "--"))
+		return NULL;
+	for (size_t k = c->n_chain; k-- > 0;) {
+		const struct know_cmd *cmd = c->chain[k];
+
+		for (size_t i = 0; i < cmd->n_opts; i++)
+			if (!strncmp(cmd->opts[i].name, name.p, name.n) &&
+			    (!best || opt_weight(&cmd->opts[i]) > opt_weight(best)))
+				best = &cmd->opts[i];
+	}
+	return best;
+}
+
+static void got(struct ctx *cx, struct call *c, const struct know_opt *o, struct field val,
+		struct range at)
+{
+	if (c->n_got == c->cap_got) {
+		size_t cap = c->cap_got ? c->cap_got * 2 : 8;
+		struct got *v = arena_alloc(cx->a, cap * sizeof(*v));
+
+		if (c->n_got)
+			memcpy(v, c->got, c->n_got * sizeof(*v));
+		c->got = v;
+		c->cap_got = cap;
+	}
+	c->got[c->n_got++] = (struct got){o, val, at};
+	c->acts |= o->acts;
+}
+
+static void unknown_opt(struct call *c, struct field f)
+{
+	if (!c->has_unknown)
+		c->unknown = f;
+	c->has_unknown = true;
+}
+
+static struct field sub_field(const struct field *f, struct rein_str s)
+{
+	struct field v = *f;
+
+	v.s = s;
+	return v;
+}
+
+/* Take the next word as the value of o; false when there is none. */
+static struct field next_value(struct call *c, size_t *i)
+{
+	if (*i + 1 < c->argc)
+		return c->argv[++*i];
+	return (struct field){.s = STR("")};
+}
+
+static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
+{
+	struct field *f = &c->argv[*i];
+	const char *eq = memchr(f->s.p, '=', f->s.n);
+	struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s;
+	struct field val = eq ? sub_field(f, str_from(f->s, name.n + 1)) : (struct field){0};
+	const struct know_opt *o = opt_exact(c, name);
+	struct range at = f->at;
+
+	if (has_hole(name)) {
+		c->hole_opt = true;
+		return;
+	}
+	if (!o && single && name.n > 2 && name.p[1] == '-')
+		o = opt_exact(c, str_from(name, 1));
+	if (!o && single && name.n > 1 && name.p[1] != '-') {
+		struct sbuf two = {.a = cx->a};
+
+		sbuf_char(&two, '-');
+		sbuf_str(&two, name);
+		o = opt_exact(c, sbuf_view(&two));
+	}
+	if (!o && str_starts(name, "--help"))
+		c->acts |= ACT_SAFE;
+	else if (str_is(name, "--version") && (!o || o->acts & ACT_SAFE)) {
+		/* after a sub-command it may take a value of its own */
+		if (*i + 1 < c->argc && (c->ops.n || c->n_chain > 1)) {
+			unknown_opt(c, *f);
+			return;
+		}
+		c->acts |= ACT_SAFE;
+	}
+	if (!o)
+		o = opt_prefix(c, name);
+	if (!o && single && f->s.n > 2) {
+		/* -Ipath, -O2 */
+		o = opt_exact(c, str_to(f->s, 2));
+		if (o && o->arg)
+			val = sub_field(f, str_from(f->s, 2));
+		else
+			o = NULL;
+	}
+	if (!o) {
+		if (!(c->acts & ACT_SAFE))
+			unknown_opt(c, *f);
+		return;
+	}
+	if (o->arg == 1 && !eq && !val.s.n) {
+		val = next_value(c, i);
+		at.end = val.at.end > at.end ? val.at.end : at.end;
+	}
+	got(cx, c, o, val, at);
+}
+
+static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
+{
+	struct field *f = &c->argv[*i];
+
+	for (size_t k = 1; k < f->s.n; k++) {
+		char name[3] = {f->s.p[0], f->s.p[k], '\0'};
+		const struct know_opt *o = opt_exact(c, rein_str(name));
+		struct field val = {0};
+
+		if (f->s.p[k] == HOLE) {
+			c->hole_opt |= f->taint != TAINT_NUMBER;
+			continue;
+		}
+		if (!o) {
+			if (f->s.p[k] < '0' || f->s.p[k] > '9')
+				unknown_opt(c, *f);
+			continue;
+		}
+		if (o->arg) {
+			struct rein_str rest = str_from(f->s, k + 1);
+
+			if (rest.n && rest.p[0] == '=' && o->role != ROLE_CODE)
+				rest = str_from(rest, o->role == ROLE_DATA ? 0 : 1);
+			if (rest.n)
+				val = sub_field(f, rest);
+			else if (o->arg == 1)
+				val = next_value(c, i);
+			got(cx, c, o, val, f->at);
+			return;
+		}
+		got(cx, c, o, val, f->at);
+	}
+}
+
+static const struct know_cmd *sub_find(const struct know_cmd *cmd, struct rein_str name)
+{
+	const struct know_cmd *hit = NULL;
+
+	for (size_t i = 0; i < cmd->n_subs; i++)
+		if (str_is(name, cmd->subs[i].name))
+			return &cmd->subs[i];
+	if (!cmd->partial || !name.n)
+		return NULL;
+	for (size_t i = 0; i < cmd->n_subs; i++)
+		if (!strncmp(cmd->subs[i].name, name.p, name.n)) {
+			if (hit && hit->level >= cmd->subs[i].level)
+				continue;
+			hit = &cmd->subs[i];
+		}
+	return hit;
+}
+
+static bool has_cmd_role(const struct know_cmd *cmd)
+{
+	for (size_t i = 0; i < cmd->n_args; i++)
+		if (cmd->args[i] == ROLE_CMD)
+			return true;
+	return false;
+}
+
+static bool is_option(const struct call *c, const struct field *f)
+{
+	char name[3];
+
+	if (f->s.n < 2 || c->cmd->style == STYLE_NONE)
+		return false;
+	if (f->s.p[0] == '-')
+		return true;
+	if (f->s.p[0] != '+')
+		return false;
+	memcpy(name, f->s.p, 2);
+	name[2] = '\0';
+	return opt_exact(c, rein_str(name)) || opt_exact(c, f->s);
+}
+
+static void push_operand(struct ctx *cx, struct call *c, size_t i)
+{
+	if (!c->op_at)
+		c->op_at = arena_alloc(cx->a, (c->argc + 1) * sizeof(*c->op_at));
+	c->op_at[c->ops.n] = i;
+	fields_push(cx, &c->ops, c->argv[i]);
+}
+
+static void parse_call(struct ctx *cx, struct call *c)
+{
+	bool ended = false;
+
+	c->rest = c->argc;
+	c->dashdash = (size_t)-1;
+	for (size_t i = 1; i < c->argc; i++) {
+		struct field *f = &c->argv[i];
+		const struct know_cmd *sub;
+		size_t skip = c->acts & ACT_SHIFT ? 1 : 0, at;
+
+		if (!ended && str_is(f->s, "--") && c->cmd->style != STYLE_NONE) {
+			ended = true;
+			c->dashdash = c->ops.n;
+			continue;
+		}
+		if (!ended && is_option(c, f)) {
+			if (c->cmd->style == STYLE_SINGLE)
+				long_option(cx, c, &i, true);
+			else if (f->s.p[1] == '-')
+				long_option(cx, c, &i, false);
+			else
+				short_cluster(cx, c, &i);
+			continue;
+		}
+		if (c->cmd->n_subs && !c->ops.n && !ended) {
+			sub = sub_find(c->cmd, f->s);
+			if (sub && c->n_chain < ARRAY_SIZE(c->chain)) {
+				c->cmd = sub;
+				c->chain[c->n_chain++] = sub;
+				c->sub_at = f->at;
+				continue;
+			}
+			c->unknown_sub = true;
+		}
+		at = c->ops.n + skip;
+		if ((at < c->cmd->n_args && c->cmd->args[at] == ROLE_CMD) ||
+		    (c->cmd->proxy && c->unknown_sub)) {
+			c->rest = i;
+			return;
+		}
+		push_operand(cx, c, i);
+		if (c->cmd->style == STYLE_POSIX || has_cmd_role(c->cmd))
+			ended = true;
+	}
+}
+
+const struct got *call_opt(const struct call *c, const char *name)
+{
+	for (size_t i = c->n_got; i-- > 0;)
+		if (!strcmp(c->got[i].opt->name, name))
+			return &c->got[i];
+	return NULL;
+}
+
+bool call_has(const struct call *c, const char *name)
+{
+	return call_opt(c, name) != NULL;
+}
+
+struct data exec_rest(struct ctx *cx, struct call *c, size_t from)
+{
+	if (from >= c->argc)
+		return data_unknown(0);
+	return exec_argv(cx, c->argv + from, c->argc - from, c->io);
+}
+
+/* ------------------------------------------------------------ effects of roles */
+
+static void remote_path(struct ctx *cx, struct call *c, const struct field *f, bool last)
+{
+	const char *colon = memchr(f->s.p, ':', f->s.n), *slash = memchr(f->s.p, '/', f->s.n);
+	bool remote = colon && (!slash || colon < slash) && f->s.p[0] != '.';
+
+	(void)c;
+	if (str_starts(f->s, "rsync://") || str_starts(f->s, "sftp://"))
+		remote = true;
+	if (last && remote) {
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
+		     show(cx, f->s), "copies files to another machine");
+	} else if (remote) {
+		cx->seen |= TAINT_NET;
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at,
+		     show(cx, f->s), "copies files from another machine");
+	} else if (last) {
+		effect_write(cx, f, false);
+		vfile_put(cx, f->s, data_unknown(TAINT_NET | TAINT_FILE), false);
+	} else {
+		effect_read(cx, f);
+	}
+}
+
+static void run_shell_word(struct ctx *cx, struct call *c, const struct field *f)
+{
+	struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
+	struct io io = {.in = c->io->in, .piped = c->io->piped};
+
+	if (d.known) {
+		run_text(cx, f->s, f->at, &io);
+		return;
+	}
+	/* parts are known: what can be read of it still counts */
+	run_text(cx, f->s, f->at, &io);
+	effect_code(cx, &d, "shell", f->at);
+}
+
+void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f)
+{
+	switch (role) {
+	case ROLE_READ:
+		if (c->acts & ACT_DELOP)
+			effect_delete(cx, f, c->acts & ACT_REC);
+		else if (c->acts & ACT_INPLACE)
+			effect_modify(cx, f);
+		else
+			effect_read(cx, f);
+		return;
+	case ROLE_WRITE:
+	case ROLE_OUTPREFIX:
+		if (c->acts & ACT_OUTSTD)
+			effect_read(cx, f);
+		else
+			effect_write(cx, f, false);
+		return;
+	case ROLE_APPEND:
+		effect_write(cx, f, true);
+		return;
+	case ROLE_MAKE:
+		effect_make(cx, f);
+		return;
+	case ROLE_MODIFY:
+		if (c->acts & (ACT_OUTSTD | ACT_RDONLY))
+			effect_read(cx, f);
+		else
+			effect_modify(cx, f);
+		return;
+	case ROLE_DELETE:
+		if (c->acts & (ACT_OUTSTD | ACT_RDONLY))
+			effect_read(cx, f);
+		else
+			effect_delete(cx, f, c->acts & ACT_REC);
+		return;
+	case ROLE_MOVE:
+		effect_read(cx, f);
+		effect_delete(cx, f, true);
+		return;
+	case ROLE_ATTR:
+		effect_attr(cx, f, c->acts & ACT_REC, false);
+		return;
+	case ROLE_DEVICE:
+		if (!(c->acts & ACT_RDONLY))
+			effect_device(cx, f);
+		return;
+	case ROLE_SHELL:
+		run_shell_word(cx, c, f);
+		return;
+	case ROLE_PROG:
+		if (!f->s.n)
+			return;
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+		     show(cx, f->s), "an option makes the program execute another one");
+		run_shell_word(cx, c, f);
+		return;
+	case ROLE_SCRIPT:
+		effect_script(cx, f, c->top->lang ? c->top->lang : NULL);
+		return;
+	case ROLE_CODE: {
+		struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
+
+		effect_code(cx, &d, c->top->lang ? c->top->lang : "shell", f->at);
+		return;
+	}
+	case ROLE_CONFIG:
+		effect_read(cx, f);
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at,
+		     show(cx, f->s), "reads a configuration that can execute things");
+		return;
+	case ROLE_ENV: {
+		const char *eq = memchr(f->s.p, '=', f->s.n);
+		struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s;
+		struct field val = sub_field(f, eq ? str_from(f->s, name.n + 1) : STR(""));
+
+		effect_env(cx, name, &val, f->at);
+		return;
+	}
+	case ROLE_URL:
+		cx->seen |= TAINT_NET;
+		http_scan(cx, STR("GET"), f->s, STR(""), false, f->at);
+		return;
+	case ROLE_HOST:
+		cx->seen |= TAINT_NET;
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_SAFE, REIN_REACH_READONLY, f->at,
+		     show(cx, f->s), "connects");
+		return;
+	case ROLE_UPLOAD:
+		effect_upload(cx, f);
+		return;
+	case ROLE_SQL:
+		if (has_hole(f->s) && !(f->taint & TAINT_NUMBER))
+			fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
+			     NULL, "runs SQL that is only partly known");
+		sql_scan(cx, f->s, f->at, false, c->acts & ACT_RDONLY);
+		return;
+	case ROLE_CWD:
+	case ROLE_BODY:
+	case ROLE_METHOD:
+	case ROLE_REMOTE:
+	case ROLE_CMD:
+	case ROLE_TARGET:
+	case ROLE_DATA:
+	case ROLE_NONE:
+	case ROLE__MAX:
+		return;
+	}
+}
+
+/* The role of operand i of n, given the roles declared. */
+static enum know_role operand_role(const struct call *c, size_t i, size_t n)
+{
+	const struct know_cmd *cmd = c->cmd;
+	size_t from = c->acts & ACT_SHIFT ? 1 : 0, roles = cmd->n_args, tail, k;
+
+	if (!roles)
+		return cmd->any ? ROLE_DATA : ROLE_NONE;
+	if (cmd->star < 0)
+		return i + from < roles ? (enum know_role)cmd->args[i + from] : ROLE_NONE;
+	tail = roles - (size_t)cmd->star - 1;
+	if (c->acts & ACT_TDIR)
+		tail = 0;
+	k = i + from;
+	if (k < (size_t)cmd->star)
+		return (enum know_role)cmd->args[k];
+	if (i + tail >= n)
+		return (enum know_role)cmd->args[roles - (n - i)];
+	return (enum know_role)cmd->args[cmd->star];
+}
+
+static void operands(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		enum know_role role = operand_role(c, i, c->ops.n);
+
+		if (i >= 1000 && !cx_step(cx))
+			return;
+
+		if (role == ROLE_REMOTE)
+			remote_path(cx, c, &c->ops.v[i], i + 1 == c->ops.n && c->ops.n > 1);
+		else if (role == ROLE_NONE && path_spot(cx, c->ops.v[i].s).secret)
+			effect_read(cx, &c->ops.v[i]);
+		else
+			role_effect(cx, c, role, &c->ops.v[i]);
+	}
+}
+
+void call_effects(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->n_got; i++) {
+		const struct got *g = &c->got[i];
+
+		if (g->opt->role == ROLE_CWD && g->val.s.n) {
+			undo_push_cwd(cx);
+			cx->cwd = path_resolve(cx, g->val.s);
+			cx->cwd_unknown = !cx->cwd.n || cx->cwd.p[0] == HOLE;
+		}
+	}
+	for (size_t i = 0; i < c->n_got; i++)
+		if (c->got[i].val.s.n)
+			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	operands(cx, c);
+}
+
+static enum rein_level act_level(uint32_t acts)
+{
+	if (acts & ACT_DESTROY)
+		return REIN_LEVEL_DESTRUCTIVE;
+	if (acts & ACT_DANGER)
+		return REIN_LEVEL_DANGEROUS;
+	if (acts & ACT_RISKY)
+		return REIN_LEVEL_RISKY;
+	return 0;
+}
+
+static const char *why_of(struct ctx *cx, const struct call *c)
+{
+	for (size_t k = c->n_chain; k-- > 0;)
+		if (c->chain[k]->why)
+			return c->chain[k]->why;
+	return cx_printf(cx, "%s%s%s changes things beyond reading", c->top->name,
+			 c->cmd != c->top ? " " : "", c->cmd != c->top ? c->cmd->name : "");
+}
+
+static enum rein_reach reach_of(const struct call *c, enum rein_level level)
+{
+	for (size_t k = c->n_chain; k-- > 0;)
+		if (c->chain[k]->reach)
+			return c->chain[k]->reach;
+	return level > REIN_LEVEL_SAFE ? REIN_REACH_CONTAINED : REIN_REACH_READONLY;
+}
+
+static enum rein_fact_kind kind_of(const struct call *c)
+{
+	for (size_t k = c->n_chain; k-- > 0;)
+		if (c->chain[k]->kind)
+			return (enum rein_fact_kind)(c->chain[k]->kind - 1);
+	return REIN_FACT_EXEC;
+}
+
+void call_base(struct ctx *cx, struct call *c)
+{
+	const struct know_cmd *cmd = c->cmd;
+	enum rein_level level = cmd->level;
+	struct range at = c->sub_at.end ? c->sub_at : c->argv[0].at;
+
+	if (c->acts & ACT_MUTATE && cmd->mutate > level)
+		level = cmd->mutate;
+	if (c->acts & ACT_KEEP && level > REIN_LEVEL_RISKY)
+		level = REIN_LEVEL_RISKY;
+	if (c->acts & ACT_RDONLY)
+		level = 0;
+	if (level || (reach_of(c, 0) > REIN_REACH_READONLY && !(c->acts & ACT_RDONLY)))
+		fact(cx, kind_of(c), level ? level : REIN_LEVEL_SAFE, reach_of(c, level), at, NULL,
+		     level ? why_of(cx, c) : "works in the workspace");
+	for (size_t i = 0; i < c->n_got; i++) {
+		enum rein_level l = act_level(c->got[i].opt->acts);
+
+		enum rein_reach r = reach_of(c, l);
+
+		/* what can be reversed with care cannot when it destroys */
+		if (l == REIN_LEVEL_DESTRUCTIVE && r == REIN_REACH_COMPENSABLE)
+			r = REIN_REACH_IRREVERSIBLE;
+		if (l)
+			fact(cx, kind_of(c), l, r, c->got[i].at, NULL,
+			     c->got[i].opt->why ? c->got[i].opt->why
+						: cx_printf(cx, "%s %s is not harmless",
+							    c->top->name, c->got[i].opt->name));
+	}
+	if (c->has_unknown && !cmd->any)
+		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->unknown.at,
+		     show(cx, c->unknown.s), "an option that is not known");
+	if (c->hole_opt && !cmd->any)
+		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
+		     "an option is only known when it runs");
+	if (c->unknown_sub && cmd->n_subs && !cmd->sub_any)
+		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY,
+		     reach_of(c, REIN_LEVEL_RISKY), c->ops.n ? c->ops.v[0].at : at,
+		     c->ops.n ? show(cx, c->ops.v[0].s) : NULL, "a sub-command that is not known");
+}
+
+static struct data default_run(struct ctx *cx, struct call *c)
+{
+	struct data d;
+
+	call_base(cx, c);
+	call_effects(cx, c);
+	d = data_unknown(cx->seen | c->io->in.taint);
+	if (c->acts & ACT_DECODE)
+		d.taint |= TAINT_DECODED;
+	if (c->rest < c->argc)
+		return exec_rest(cx, c, c->rest);
+	return d;
+}
+
+struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
+		      struct io *io)
+{
+	struct call c = {.top = cmd, .cmd = cmd, .argv = v, .argc = n, .io = io};
+	uint16_t seen = cx->seen;
+	struct data d;
+	uint8_t h = 0;
+	struct rein_str cwd = cx->cwd;
+	bool cwd_unknown = cx->cwd_unknown;
+
+	c.chain[c.n_chain++] = cmd;
+	parse_call(cx, &c);
+	for (size_t k = c.n_chain; k-- > 0 && !h;)
+		h = c.chain[k]->handler;
+	if (c.acts & ACT_SAFE && !(h && cmd->style == STYLE_NONE))
+		return data_unknown(0);
+	cx->seen = 0;
+	if (c.acts & ACT_DRY)
+		cx->dry++;
+	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
+	if (c.acts & ACT_DRY)
+		cx->dry--;
+	cx->seen = seen;
+	for (size_t i = 0; i < c.n_got; i++)
+		if (c.got[i].opt->role == ROLE_CWD) {
+			cx->cwd = cwd;
+			cx->cwd_unknown = cwd_unknown;
+		}
+	return d;
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Effects to facts: this is where severity comes from. The level depends on what is touched and how,
+ * not on which program does it.
+ */
+#include <stdarg.h>
+
+#include "classify/internal.h"
+
+const char *cx_printf(struct ctx *cx, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		n = 0;
+	if ((size_t)n >= sizeof(text))
+		n = sizeof(text) - 1;
+	return arena_dup(cx->a, text, (size_t)n);
+}
+
+const char *show(struct ctx *cx, struct rein_str s)
+{
+	struct sbuf out = {.a = cx->a};
+
+	for (size_t i = 0; i < s.n && i < 240; i++) {
+		if (s.p[i] == HOLE)
+			sbuf_add(&out, "…", sizeof("…") - 1);
+		else if (s.p[i] == GLOB_STAR)
+			sbuf_char(&out, '*');
+		else if (s.p[i] == GLOB_ONE)
+			sbuf_char(&out, '?');
+		else
+			sbuf_char(&out, s.p[i]);
+	}
+	return out.p ? out.p : "";
+}
+
+/* The worst facts are kept when there are more than fit. */
+static struct rein_fact *slot(struct ctx *cx, const struct rein_fact *f)
+{
+	if (cx->n_facts < REIN_VERDICT_FACTS)
+		return &cx->facts[cx->n_facts++];
+	for (size_t i = cx->n_facts; i-- > 0;)
+		if (cx->facts[i].level < f->level)
+			return &cx->facts[i];
+	return NULL;
+}
+
+struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
+		       enum rein_reach reach, struct range at, const char *target,
+		       const char *reason)
+{
+	struct rein_fact f = {
+		.kind = kind,
+		.level = level,
+		.reach = reach,
+		.start = at.start,
+		.end = at.end,
+		.target = target,
+		.reason = reason,
+		.program = cx->program,
+	};
+	struct rein_fact *to;
+
+	if (cx->dry) {
+		f.level = REIN_LEVEL_SAFE;
+		f.reach = REIN_REACH_READONLY;
+	}
+	if (cx->remote && f.reach == REIN_REACH_CONTAINED)
+		f.reach = REIN_REACH_IRREVERSIBLE;
+	if (!f.end && cx->at.end) {
+		f.start = cx->at.start;
+		f.end = cx->at.end;
+	}
+	for (size_t i = 0; i < cx->n_facts; i++) {
+		const struct rein_fact *o = &cx->facts[i];
+
+		if (o->kind == f.kind && o->level == f.level && o->start == f.start &&
+		    o->end == f.end && o->reason == f.reason)
+			return NULL;
+	}
+	if (f.level > cx->level)
+		cx->level = f.level;
+	if (f.reach > cx->reach)
+		cx->reach = f.reach;
+	if (f.level > REIN_LEVEL_SAFE && (!cx->has_worst || f.level > cx->worst.level)) {
+		cx->worst = f;
+		cx->has_worst = true;
+	}
+	to = slot(cx, &f);
+	if (to)
+		*to = f;
+	return to;
+}
+
+#define LOCAL REIN_REACH_CONTAINED
+#define RONLY REIN_REACH_READONLY
+
+struct rule {
+	enum rein_level level;
+	const char *why;
+};
+
+static void judged(struct ctx *cx, enum rein_fact_kind kind, const struct rule *table,
+		   const struct spot *s, const struct field *f)
+{
+	const struct rule *r = &table[s->place];
+
+	if (!r->level)
+		return;
+	fact(cx, kind, r->level, r->level == REIN_LEVEL_SAFE && kind == REIN_FACT_READ ? RONLY : LOCAL,
+	     f->at, show(cx, f->s), r->why);
+}
+
+static const char *why_or(const struct know_path *k, const char *other)
+{
+	return k->why ? k->why : other;
+}
+
+void effect_read(struct ctx *cx, const struct field *f)
+{
+	struct spot s;
+	struct vfile *v;
+
+	if (!f->s.n)
+		return;
+	s = path_spot(cx, f->s);
+	if (s.place == PLACE_DATA || (s.place == PLACE_NULL && !s.secret))
+		return;
+	v = cx->files ? vfile_find(cx, f->s) : NULL;
+	cx->seen |= v ? v->data.taint : TAINT_FILE;
+	if (s.secret) {
+		cx->seen |= TAINT_SECRET;
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, RONLY, f->at, show(cx, f->s),
+		     why_or(s.secret, "reads credentials"));
+	} else if (v && (v->data.taint & TAINT_SECRET)) {
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, RONLY, f->at, show(cx, f->s),
+		     "reads a copy of credentials");
+	} else if (s.place == PLACE_DEVICE) {
+		fact(cx, REIN_FACT_DEVICE, REIN_LEVEL_RISKY, RONLY, f->at, show(cx, f->s),
+		     "reads a raw device");
+	} else if (s.place == PLACE_NET) {
+		cx->seen |= TAINT_NET;
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
+		     show(cx, f->s), "opens a network connection from the shell");
+	} else {
+		fact(cx, REIN_FACT_READ, REIN_LEVEL_SAFE, RONLY, f->at, show(cx, f->s), "reads");
+	}
+}
+
+static const struct rule write_rules[] = {
+	[PLACE_WORKSPACE] = {REIN_LEVEL_SAFE, "writes in the workspace"},
+	[PLACE_WORKSPACE_ROOT] = {REIN_LEVEL_SAFE, "writes in the workspace"},
+	[PLACE_REGEN] = {REIN_LEVEL_SAFE, "writes in the workspace"},
+	[PLACE_PRECIOUS] = {REIN_LEVEL_DANGEROUS, "writes into the repository's own data"},
+	[PLACE_TMP] = {REIN_LEVEL_SAFE, "writes a temporary file"},
+	[PLACE_TMP_ROOT] = {REIN_LEVEL_SAFE, "writes a temporary file"},
+	[PLACE_HOME] = {REIN_LEVEL_RISKY, "writes in the home directory, outside the workspace"},
+	[PLACE_HOME_ROOT] = {REIN_LEVEL_RISKY, "writes in the home directory"},
+	[PLACE_OTHER] = {REIN_LEVEL_RISKY, "writes outside the workspace"},
+	[PLACE_SYSTEM] = {REIN_LEVEL_DANGEROUS, "writes into a system directory"},
+	[PLACE_SYSTEM_ROOT] = {REIN_LEVEL_DANGEROUS, "writes into a system directory"},
+	[PLACE_DEVICE] = {REIN_LEVEL_DESTRUCTIVE, "overwrites a raw device"},
+	[PLACE_NULL] = {0, NULL},
+	[PLACE_PROC] = {REIN_LEVEL_DANGEROUS, "changes kernel settings"},
+	[PLACE_NET] = {REIN_LEVEL_DANGEROUS, "opens a network connection from the shell"},
+	[PLACE_UNKNOWN] = {REIN_LEVEL_RISKY, "writes to a path that is not known"},
+	[PLACE_DATA] = {0, NULL},
+};
+
+/* Things that are wrong to write wherever they lie. True: said. */
+static bool write_special(struct ctx *cx, const struct spot *s, const struct field *f)
+{
+	if (s->persist)
+		fact(cx, REIN_FACT_PERSIST, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     why_or(s->persist, "writes a file that runs by itself later"));
+	else if (s->agent)
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     why_or(s->agent, "changes the configuration of an agent or its guard"));
+	else if (s->secret)
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "writes a file that holds credentials");
+	else if (s->ci)
+		fact(cx, REIN_FACT_PERSIST, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
+		     "changes what continuous integration runs");
+	else
+		return false;
+	return true;
+}
+
+void effect_write(struct ctx *cx, const struct field *f, bool append)
+{
+	struct spot s = path_spot(cx, f->s);
+
+	if (s.place == PLACE_NET) {
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
+		     show(cx, f->s), "sends data over a network connection of the shell");
+		return;
+	}
+	if (str_has(s.path, "/proc/sysrq-trigger")) {
+		fact(cx, REIN_FACT_DEVICE, REIN_LEVEL_DESTRUCTIVE, LOCAL, f->at, show(cx, f->s),
+		     "makes the kernel act at once (reboot, crash)");
+		return;
+	}
+	if (s.log && !append) {
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DESTRUCTIVE, LOCAL, f->at,
+		     show(cx, f->s), "overwrites a log of the system");
+		return;
+	}
+	if (write_special(cx, &s, f))
+		return;
+	judged(cx, REIN_FACT_WRITE, write_rules, &s, f);
+}
+
+static const struct rule make_rules[] = {
+	[PLACE_WORKSPACE] = {REIN_LEVEL_SAFE, "creates a path in the workspace"},
+	[PLACE_WORKSPACE_ROOT] = {REIN_LEVEL_SAFE, "creates a path in the workspace"},
+	[PLACE_REGEN] = {REIN_LEVEL_SAFE, "creates a path in the workspace"},
+	[PLACE_PRECIOUS] = {REIN_LEVEL_RISKY, "creates a path in the repository's own data"},
+	[PLACE_TMP] = {REIN_LEVEL_SAFE, "creates a temporary path"},
+	[PLACE_TMP_ROOT] = {REIN_LEVEL_SAFE, "creates a temporary path"},
+	[PLACE_HOME] = {REIN_LEVEL_SAFE, "creates a path in the home directory"},
+	[PLACE_HOME_ROOT] = {REIN_LEVEL_SAFE, "creates a path in the home directory"},
+	[PLACE_OTHER] = {REIN_LEVEL_SAFE, "creates a path"},
+	[PLACE_SYSTEM] = {REIN_LEVEL_RISKY, "creates a path in a system directory"},
+	[PLACE_SYSTEM_ROOT] = {REIN_LEVEL_RISKY, "creates a path in a system directory"},
+	[PLACE_DEVICE] = {REIN_LEVEL_RISKY, "creates a device path"},
+	[PLACE_PROC] = {REIN_LEVEL_RISKY, "creates a kernel object"},
+	[PLACE_UNKNOWN] = {REIN_LEVEL_SAFE, "creates a path"},
+	[PLACE_DATA] = {0, NULL},
+};
+
+void effect_make(struct ctx *cx, const struct field *f)
+{
+	struct spot s = path_spot(cx, f->s);
+
+	if (s.persist || s.agent) {
+		write_special(cx, &s, f);
+		return;
+	}
+	judged(cx, REIN_FACT_WRITE, make_rules, &s, f);
+}
+
+void effect_modify(struct ctx *cx, const struct field *f)
+{
+	effect_write(cx, f, true);
+}
+
+static const struct rule delete_rules[] = {
+	[PLACE_WORKSPACE] = {REIN_LEVEL_RISKY, "deletes in the workspace"},
+	[PLACE_WORKSPACE_ROOT] = {REIN_LEVEL_DESTRUCTIVE, "deletes the whole workspace"},
+	[PLACE_REGEN] = {REIN_LEVEL_RISKY, "deletes what can be built again"},
+	[PLACE_PRECIOUS] = {REIN_LEVEL_DESTRUCTIVE, "deletes the repository's own data"},
+	[PLACE_TMP] = {REIN_LEVEL_RISKY, "deletes temporary files"},
+	[PLACE_TMP_ROOT] = {REIN_LEVEL_DESTRUCTIVE, "deletes everybody's temporary files"},
+	[PLACE_HOME] = {REIN_LEVEL_DANGEROUS, "deletes in the home directory"},
+	[PLACE_HOME_ROOT] = {REIN_LEVEL_DESTRUCTIVE, "deletes a home directory"},
+	[PLACE_OTHER] = {REIN_LEVEL_DANGEROUS, "deletes outside the workspace"},
+	[PLACE_SYSTEM] = {REIN_LEVEL_DESTRUCTIVE, "deletes in a system directory"},
+	[PLACE_SYSTEM_ROOT] = {REIN_LEVEL_DESTRUCTIVE, "deletes a system directory"},
+	[PLACE_DEVICE] = {REIN_LEVEL_DESTRUCTIVE, "deletes a device"},
+	[PLACE_PROC] = {REIN_LEVEL_DESTRUCTIVE, "deletes kernel objects"},
+	[PLACE_UNKNOWN] = {REIN_LEVEL_DESTRUCTIVE, "deletes a path that is not known"},
+	[PLACE_NULL] = {REIN_LEVEL_DANGEROUS, "deletes a device"},
+	[PLACE_NET] = {REIN_LEVEL_RISKY, "deletes"},
+	[PLACE_DATA] = {0, NULL},
+};
+
+void effect_delete(struct ctx *cx, const struct field *f, bool recursive)
+{
+	struct spot s = path_spot(cx, f->s);
+	bool far = s.place == PLACE_HOME || s.place == PLACE_OTHER;
+
+	if (far && (recursive || s.globs || s.holes)) {
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, LOCAL, f->at, show(cx, f->s),
+		     s.place == PLACE_HOME ? "deletes a tree in the home directory"
+					   : "deletes a tree outside the workspace");
+		return;
+	}
+	if (s.log || s.secret || s.agent) {
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, LOCAL, f->at, show(cx, f->s),
+		     s.log ? "deletes a log of the system" : "deletes credentials or protection");
+		return;
+	}
+	judged(cx, REIN_FACT_DELETE, delete_rules, &s, f);
+}
+
+void effect_attr(struct ctx *cx, const struct field *f, bool recursive, bool bad_mode)
+{
+	struct spot s = path_spot(cx, f->s);
+	bool root = s.place == PLACE_SYSTEM_ROOT || s.place == PLACE_HOME_ROOT;
+	enum rein_level level = REIN_LEVEL_SAFE;
+	const char *why = "changes mode or owner in the workspace";
+
+	if (recursive && (root || s.place == PLACE_SYSTEM)) {
+		level = REIN_LEVEL_DESTRUCTIVE;
+		why = "changes modes or owners of a whole tree that is not the workspace";
+	} else if (s.place == PLACE_SYSTEM || root || s.place == PLACE_DEVICE ||
+		   s.place == PLACE_PROC || s.secret || s.persist || s.log) {
+		level = REIN_LEVEL_DANGEROUS;
+		why = "changes mode or owner of a protected path";
+	} else if (bad_mode) {
+		level = REIN_LEVEL_DANGEROUS;
+		why = "gives everybody access, or runs as the owner";
+	} else if (s.place == PLACE_UNKNOWN && recursive) {
+		level = REIN_LEVEL_DANGEROUS;
+		why = "changes a tree that is not known";
+	} else if (s.place == PLACE_OTHER || s.place == PLACE_HOME || s.place == PLACE_UNKNOWN) {
+		level = REIN_LEVEL_RISKY;
+		why = "changes mode or owner outside the workspace";
+	}
+	fact(cx, REIN_FACT_WRITE, level, LOCAL, f->at, show(cx, f->s), why);
+}
+
+void effect_device(struct ctx *cx, const struct field *f)
+{
+	fact(cx, REIN_FACT_DEVICE, REIN_LEVEL_DESTRUCTIVE, LOCAL, f->at, show(cx, f->s),
+	     "destroys what is stored on a device or volume");
+}
+
+void effect_upload(struct ctx *cx, const struct field *f)
+{
+	struct spot s = path_spot(cx, f->s);
+	bool own = s.place <= PLACE_TMP_ROOT || s.place == PLACE_UNKNOWN;
+
+	effect_read(cx, f);
+	fact(cx, REIN_FACT_SEND, own ? REIN_LEVEL_RISKY : REIN_LEVEL_DANGEROUS,
+	     REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+	     own ? "sends a file over the network"
+		 : "sends a file from outside the workspace over the network");
+}
+
+void effect_send(struct ctx *cx, const struct data *d, struct range at)
+{
+	if (d->taint & TAINT_SECRET)
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "sends credentials over the network");
+	else
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "sends data over the network");
+}
+
+/* ------------------------------------------------------------ code */
+
+static bool is_shell_lang(const char *lang)
+{
+	return !lang || !strcmp(lang, "shell");
+}
+
+void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct range at)
+{
+	enum rein_level level = REIN_LEVEL_DANGEROUS;
+	const char *why = "runs code that cannot be seen";
+
+	if (d->known && !has_hole(d->text)) {
+		if (is_shell_lang(lang)) {
+			struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+			run_text(cx, d->text, at, &io);
+		} else {
+			code_scan(cx, lang, d->text, at);
+		}
+		if (d->taint & TAINT_DECODED)
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, at, NULL,
+			     "runs code that was encoded");
+		return;
+	}
+	if (d->taint & TAINT_NET)
+		why = "runs code from the network that nobody looked at";
+	else if (d->taint & TAINT_DECODED)
+		why = "runs code that was encoded";
+	else if (d->taint & TAINT_FILE) {
+		why = "runs the contents of a file";
+		level = REIN_LEVEL_RISKY;
+	}
+	fact(cx, REIN_FACT_EXEC, level, LOCAL, at, NULL, why);
+}
+
+/* A file that is run by an interpreter, sourced, or executed. */
+void effect_script(struct ctx *cx, const struct field *f, const char *lang)
+{
+	struct spot s = path_spot(cx, f->s);
+	struct data d;
+	struct vfile *v;
+
+	if (!f->s.n || s.place == PLACE_DATA)
+		return;
+	d = file_data(cx, f);
+	v = vfile_find(cx, f->s);
+	if (v || d.known || s.place == PLACE_NULL || s.place == PLACE_NET) {
+		effect_code(cx, &d, lang, f->at);
+		return;
+	}
+	if (f->taint & (TAINT_NET | TAINT_DECODED)) {
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "runs a file whose name came from elsewhere");
+		return;
+	}
+	if (s.place == PLACE_PROC || s.place == PLACE_DEVICE) {
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "runs code from another process or a device");
+		return;
+	}
+	if (s.secret)
+		effect_read(cx, f);
+	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
+	     "runs a program whose contents were not looked at");
+}
+
+/* ------------------------------------------------------------ environment */
+
+static bool env_match(struct rein_str name, const char *pat)
+{
+	size_t n = strlen(pat);
+
+	if (n && pat[n - 1] == '*')
+		return name.n >= n - 1 && !memcmp(name.p, pat, n - 1);
+	if (n && pat[0] == '*')
+		return name.n >= n - 1 && !memcmp(name.p + name.n - (n - 1), pat + 1, n - 1);
+	return name.n == n && !memcmp(name.p, pat, n);
+}
+
+static const struct know_env *env_find(struct rein_str name)
+{
+	for (size_t i = 0; i < know_builtin.n_envs; i++)
+		if (env_match(name, know_builtin.envs[i].pattern))
+			return &know_builtin.envs[i];
+	return NULL;
+}
+
+bool env_is_secret(struct ctx *cx, struct rein_str name)
+{
+	const struct know_env *e = env_find(name);
+
+	(void)cx;
+	return e && e->cls == KENV_SECRET;
+}
+
+/* A variable that the commands after it will see. */
+void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
+{
+	const struct know_env *e = env_find(name);
+
+	if (!e)
+		return;
+	if (e->cls == KENV_EXEC && value && value->s.n) {
+		if (str_in(value->s, "cat less more true : vi vim nano emacs bat delta never "
+				     "code ssh") ||
+		    str_is(value->s, "code --wait") || str_is(value->s, "less -R") ||
+		    str_is(value->s, "less -FRX"))
+			return;
+		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_DANGEROUS, LOCAL, at,
+		     show(cx, name), e->why ? e->why : "makes other programs run or load this");
+		return;
+	}
+	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
+		     "puts a credential into the environment");
+		return;
+	}
+	if (e->cls == KENV_CONFIG)
+		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
+		     e->why ? e->why : "changes what other programs do");
+}

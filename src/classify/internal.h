@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of the classifier. A command is carried out in the abstract: words become
+ * fields whose unknown stretches are holes, streams and files carry their text when it is known and
+ * where it came from when it is not, and every effect becomes a fact.
+ */
+#ifndef REIN_CLASSIFY_INTERNAL_H
+#define REIN_CLASSIFY_INTERNAL_H
+
+#include <rein/classify.h>
+
+#include "base/auto.h"
+#include "base/err.h"
+#include "classify/know.h"
+#include "classify/syntax.h"
+#include "model/action.h"
+#include "model/verdict.h"
+
+/* Bytes with a meaning inside values; the parser lets no such byte through from the text. */
+#define HOLE	  '\001' /* any text, also none */
+#define GLOB_STAR '\002'
+#define GLOB_ONE  '\003' /* ? and [...] */
+
+/* Where unknown bytes come from. */
+enum taint {
+	TAINT_NET = 1 << 0,	/* downloaded */
+	TAINT_SECRET = 1 << 1,	/* holds credentials */
+	TAINT_DECODED = 1 << 2, /* was encoded */
+	TAINT_FILE = 1 << 3,	/* contents of a file here */
+	TAINT_INPUT = 1 << 4,	/* somebody's standard input */
+	TAINT_ENV = 1 << 5,	/* environment variable we do not know */
+	TAINT_NUMBER = 1 << 6,	/* digits only */
+	TAINT_NAMES = 1 << 7,	/* file names from a listing here */
+};
+
+struct field {
+	struct rein_str s;
+	struct range at;
+	uint16_t taint;
+	bool multi;  /* may be no word at all, or many */
+	bool quoted; /* some part was quoted */
+};
+
+struct fields {
+	struct field *v;
+	size_t n, cap;
+};
+
+struct data {
+	struct rein_str text;
+	bool known; /* text is all of it */
+	uint16_t taint;
+};
+
+struct io {
+	struct data in;
+	bool piped; /* standard input is not the terminal */
+};
+
+struct value {
+	struct rein_str s;
+	uint16_t taint;
+	struct value *next;
+};
+
+struct var {
+	struct rein_str name;
+	struct value *vals; /* what it may hold; NULL and set: empty */
+	unsigned n_vals;
+	struct value *items; /* array */
+	bool is_array, is_set, exported, nameref, lower, upper;
+	struct var *next;
+};
+
+struct func {
+	struct rein_str name;
+	struct node *body;
+	bool called;
+	unsigned active;
+	struct func *next;
+};
+
+struct vfile {
+	struct rein_str path;
+	struct data data;
+	bool executable;
+	struct vfile *next;
+};
+
+struct alias {
+	struct rein_str name, text;
+	struct alias *next;
+};
+
+struct frame { /* positional parameters */
+	struct field *v;
+	size_t n;
+	bool known;
+	struct field zero;
+};
+
+struct undo;
+
+#define VAR_BUCKETS 64
+#define CX_FDS	    32
+
+struct ctx {
+	struct arena *a;
+	struct rein_classifier *owner;
+	const struct rein_action *act;
+
+	struct rein_fact *facts;
+	size_t n_facts;
+	struct rein_fact worst;
+	bool has_worst;
+	enum rein_level level;
+	enum rein_reach reach;
+	bool incomplete;
+	const char *incomplete_why;
+
+	struct rein_str cwd, home, workspace;
+	bool cwd_unknown;
+
+	struct var *vars[VAR_BUCKETS];
+	struct func *funcs;
+	struct alias *aliases;
+	struct vfile *files;
+	struct data fds[CX_FDS];
+	bool fd_open[CX_FDS];
+	struct rein_str fd_path[CX_FDS]; /* where it writes to */
+	unsigned next_fd;
+	struct frame *frame;
+	struct undo *undo;
+
+	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
+	unsigned parse_depth;
+	unsigned privileged;
+	bool lastpipe, extglob;
+	bool over; /* the budget is used up: nothing more is looked at */
+	const char *program;
+	struct range at;
+	uint16_t seen; /* taint of what the current program read */
+	unsigned pipes;
+};
+
+/* classify.c */
+const struct know_cmd *know_find(struct ctx *cx, struct rein_str name);
+const struct know *cx_extra(struct ctx *cx); /* what the user added, or NULL */
+bool cx_step(struct ctx *cx); /* false: over the budget, already recorded */
+void cx_incomplete(struct ctx *cx, struct range at, const char *why);
+
+/* fact.c */
+struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
+		       enum rein_reach reach, struct range at, const char *target,
+		       const char *reason);
+const char *cx_printf(struct ctx *cx, const char *fmt, ...) REIN_PRINTF(2, 3);
+const char *show(struct ctx *cx, struct rein_str s); /* holes as $…, globs as * */
+void effect_read(struct ctx *cx, const struct field *f);
+void effect_write(struct ctx *cx, const struct field *f, bool append);
+void effect_make(struct ctx *cx, const struct field *f);
+void effect_modify(struct ctx *cx, const struct field *f);
+void effect_delete(struct ctx *cx, const struct field *f, bool recursive);
+void effect_attr(struct ctx *cx, const struct field *f, bool recursive, bool bad_mode);
+void effect_device(struct ctx *cx, const struct field *f);
+void effect_upload(struct ctx *cx, const struct field *f);
+void effect_send(struct ctx *cx, const struct data *d, struct range at);
+void effect_script(struct ctx *cx, const struct field *f, const char *lang);
+void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at);
+void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct range at);
+bool env_is_secret(struct ctx *cx, struct rein_str name);
+
+/* path.c */
+enum place {
+	PLACE_WORKSPACE,
+	PLACE_WORKSPACE_ROOT, /* all of it */
+	PLACE_REGEN,	      /* can be built again */
+	PLACE_PRECIOUS,	      /* .git and the like */
+	PLACE_TMP,
+	PLACE_TMP_ROOT,
+	PLACE_HOME,
+	PLACE_HOME_ROOT,
+	PLACE_OTHER, /* some other absolute path */
+	PLACE_SYSTEM,
+	PLACE_SYSTEM_ROOT,
+	PLACE_DEVICE,
+	PLACE_NULL, /* /dev/null, /dev/tty, descriptors */
+	PLACE_PROC,
+	PLACE_NET, /* /dev/tcp */
+	PLACE_UNKNOWN,
+	PLACE_DATA, /* not a path at all: stdin "-" */
+};
+
+struct spot {
+	enum place place;
+	struct rein_str path; /* absolute and normal when known */
+	const struct know_path *secret, *persist, *agent, *ci;
+	bool log, holes, globs;
+};
+
+struct spot path_spot(struct ctx *cx, struct rein_str s);
+struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
+struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
+void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
+struct data file_data(struct ctx *cx, const struct field *f);
+bool has_hole(struct rein_str s);
+bool is_literal(struct rein_str s); /* no holes, no globs */
+
+/* value.c */
+void expand_word(struct ctx *cx, const struct word *w, struct fields *out);
+struct field expand_one(struct ctx *cx, const struct word *w); /* no splitting, no globbing */
+struct var *var_find(struct ctx *cx, struct rein_str name);
+struct var *var_make(struct ctx *cx, struct rein_str name);
+void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t taint, bool append);
+void var_unset(struct ctx *cx, struct rein_str name);
+void var_touch(struct ctx *cx, struct var *v); /* before changing: remembered for the subshell's end */
+void var_array(struct ctx *cx, struct rein_str name, const struct fields *items);
+void run_assign(struct ctx *cx, const struct assign *as);
+void fields_push(struct ctx *cx, struct fields *out, struct field f);
+struct field field_of(struct ctx *cx, const char *s, struct range at);
+struct undo *undo_mark(struct ctx *cx);
+void undo_to(struct ctx *cx, struct undo *mark);
+void undo_push_cwd(struct ctx *cx);
+struct field field_from_data(struct ctx *cx, const struct data *d, struct range at);
+
+/* run.c */
+struct data run_node(struct ctx *cx, struct node *n, struct io *io);
+struct data run_list(struct ctx *cx, struct node *n, struct io *io);
+struct data run_subshell(struct ctx *cx, struct node *n, struct io *io);
+struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io);
+struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
+void run_redirs(struct ctx *cx, struct redir *r, struct io *io, struct fields *out);
+void run_uncalled(struct ctx *cx);
+struct data data_known(struct rein_str s);
+struct data data_unknown(unsigned taint);
+struct data data_join(struct ctx *cx, struct data a, struct data b);
+
+/* args.c: one call of a known program */
+struct got {
+	const struct know_opt *opt;
+	struct field val; /* when opt->arg */
+	struct range at;
+};
+
+struct call {
+	const struct know_cmd *top, *cmd; /* program; deepest sub-command */
+	const struct know_cmd *chain[8];
+	size_t n_chain;
+	struct field *argv;
+	size_t argc;
+	struct got *got;
+	size_t n_got, cap_got;
+	struct fields ops;
+	size_t *op_at; /* index in argv of each operand */
+	size_t rest;   /* index in argv where an inner command starts, argc: none */
+	size_t dashdash; /* number of operands before "--"; (size_t)-1: none */
+	uint32_t acts;
+	struct field unknown; /* first unknown option */
+	bool has_unknown, unknown_sub, hole_opt;
+	struct range sub_at;
+	struct io *io;
+};
+
+struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
+		      struct io *io);
+const struct got *call_opt(const struct call *c, const char *name);
+bool call_has(const struct call *c, const char *name);
+void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
+void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
+void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
+struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
+
+typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
+extern const handler_fn handlers[HANDLE__MAX];
+
+/* verbs.c */
+int verb_class(struct ctx *cx, struct rein_str word);
+void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
+		  bool known, bool dry);
+
+/* code.c, sql.c, http.c */
+void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at);
+void awk_scan(struct ctx *cx, struct rein_str text, struct range at);
+void sed_scan(struct ctx *cx, struct rein_str text, struct range at);
+void sql_scan(struct ctx *cx, struct rein_str text, struct range at, bool mapped, bool readonly);
+void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
+	       bool has_body, struct range at);
+bool host_is_metadata(struct rein_str host);
+
+/* small */
+static inline bool str_is(struct rein_str s, const char *t)
+{
+	return s.n == strlen(t) && !memcmp(s.p, t, s.n);
+}
+static inline bool str_starts(struct rein_str s, const char *t)
+{
+	size_t n = strlen(t);
+
+	return s.n >= n && !memcmp(s.p, t, n);
+}
+static inline bool str_ends(struct rein_str s, const char *t)
+{
+	size_t n = strlen(t);
+
+	return s.n >= n && !memcmp(s.p + s.n - n, t, n);
+}
+static inline struct rein_str str_from(struct rein_str s, size_t i)
+{
+	return i >= s.n ? (struct rein_str){"", 0} : (struct rein_str){s.p + i, s.n - i};
+}
+static inline struct rein_str str_to(struct rein_str s, size_t n)
+{
+	return (struct rein_str){s.p, n < s.n ? n : s.n};
+}
+bool str_in(struct rein_str s, const char *list); /* space-separated words */
+bool str_has(struct rein_str s, const char *what);
+bool str_has_ci(struct rein_str s, const char *what);
+struct rein_str str_base(struct rein_str s);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines of services are all alike: noun noun verb name. The verb decides, wherever it
+ * stands: delete-stack, record-sets delete, doDelete.
+ */
+#include "classify/internal.h"
+
+static int verb_exact(const char *p, size_t n)
+{
+	char word[40];
+	size_t lo = 0, hi = know_builtin.n_verbs;
+
+	if (!n || n >= sizeof(word))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		word[i] = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+	word[n] = '\0';
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		int c = strcmp(word, know_builtin.verbs[mid].word);
+
+		if (!c)
+			return know_builtin.verbs[mid].cls;
+		if (c < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return 0;
+}
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+int verb_class(struct ctx *cx, struct rein_str w)
+{
+	int first = 0, best, k = 0;
+	size_t i = 0;
+
+	(void)cx;
+	if (!w.n || w.n > 60 || !is_literal(w))
+		return 0;
+	for (size_t j = 0; j < w.n; j++)
+		if (!((w.p[j] >= 'a' && w.p[j] <= 'z') || is_upper(w.p[j]) || w.p[j] == '-' ||
+		      w.p[j] == '_' || w.p[j] == ':' || (w.p[j] >= '0' && w.p[j] <= '9')))
+			return 0;
+	best = verb_exact(w.p, w.n);
+	if (best)
+		return best;
+	while (i < w.n) {
+		size_t n = 0;
+		int cls;
+
+		while (i + n < w.n && w.p[i + n] != '-' && w.p[i + n] != '_' && w.p[i + n] != ':' &&
+		       !(n && is_upper(w.p[i + n]) && !is_upper(w.p[i + n - 1])))
+			n++;
+		cls = verb_exact(w.p + i, n);
+		if (k == 0)
+			first = cls;
+		if (cls == VERB_DELETE && first != VERB_READ)
+			return VERB_DELETE;
+		k++;
+		i += n;
+		if (i < w.n && (w.p[i] == '-' || w.p[i] == '_' || w.p[i] == ':'))
+			i++;
+		else if (!n)
+			break;
+	}
+	return k > 1 ? first : 0;
+}
+
+struct verb_level {
+	enum rein_level level;
+	enum rein_reach reach;
+	const char *why;
+};
+
+static const struct verb_level verb_levels[] = {
+	[VERB_CREATE] = {REIN_LEVEL_RISKY, REIN_REACH_COMPENSABLE, "creates something at a service"},
+	[VERB_CHANGE] = {REIN_LEVEL_RISKY, REIN_REACH_COMPENSABLE, "changes something at a service"},
+	[VERB_DELETE] = {REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			 "deletes something at a service"},
+	[VERB_EXEC] = {REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, "runs something at a service"},
+	[VERB_DANGER] = {REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			 "hands out access or takes protection away"},
+};
+
+static void verb_fact(struct ctx *cx, int cls, const struct field *f)
+{
+	const struct verb_level *l = &verb_levels[cls];
+
+	fact(cx, REIN_FACT_REMOTE, l->level, l->reach, f->at, show(cx, f->s), l->why);
+}
+
+void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
+		  bool known, bool dry)
+{
+	const struct field *pending = NULL;
+	int pending_cls = 0;
+	unsigned words = 0;
+
+	(void)program;
+	if (dry)
+		return;
+	for (size_t i = 0; i < n && words < 6; i++) {
+		int cls;
+
+		if (!ops[i].s.n || ops[i].s.p[0] == '-')
+			continue;
+		words++;
+		cls = verb_class(cx, ops[i].s);
+		if (cls == VERB_DELETE) {
+			verb_fact(cx, VERB_DELETE, &ops[i]);
+			return;
+		}
+		if (cls == VERB_NOUN)
+			continue;
+		if (cls == VERB_READ) {
+			/* "run services list": the first word only names a group */
+			if (pending && words <= 3 && known && pending_cls != VERB_DANGER)
+				pending = NULL;
+			break;
+		}
+		if (cls && !pending) {
+			pending = &ops[i];
+			pending_cls = cls;
+		}
+		if (words == 6)
+			break;
+	}
+	if (pending) {
+		if (known || pending_cls == VERB_DANGER)
+			verb_fact(cx, pending_cls, pending);
+		return;
+	}
+	if (!known)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		int cls = verb_class(cx, ops[i].s);
+
+		if (cls == VERB_READ || cls == VERB_NOUN)
+			return;
+	}
+	if (!n)
+		return;
+	fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, ops[0].at,
+	     show(cx, ops[0].s), "an action at a service that is not known to only read");
+}
