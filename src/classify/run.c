@@ -418,10 +418,8 @@ static void note_call(struct ctx *cx, const struct field *v, size_t n)
 	words = arena_alloc(cx->a, n * sizeof(*words));
 	to = &cx->calls[cx->n_calls++];
 	*to = (struct rein_call){.words = words, .n = n, .start = v[0].at.start, .end = v[0].at.end};
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		words[i] = v[i].s;
-		to->open |= v[i].multi;
-	}
 	cx->call = (uint32_t)cx->n_calls;
 }
 

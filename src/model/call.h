@@ -19,7 +19,6 @@ struct rein_call {
 	const struct rein_str *words; /* words[0] is the program, without its directory if trusted */
 	size_t n;
 	uint32_t start, end; /* bytes of words[0] in the text */
-	bool open;	     /* some word may be none or many */
 };
 
 #endif
