@@ -628,8 +628,8 @@ static void by_rule(const struct judging *j, struct rein_decision *ret)
 	ret->start = j->best_start;
 	ret->end = j->best_end;
 	if (j->best_unsure)
-		set_reason(ret, "may fall under '%s', which is only known when it runs%s%s", r->c.id,
-			   r->c.message ? ": " : "", r->c.message ? r->c.message : "");
+		set_reason(ret, "%s%sperhaps under '%s', which is only certain when it runs%s%s", f ? f->reason : "",
+			   f ? ", " : "", r->c.id, r->c.message ? ": " : "", r->c.message ? r->c.message : "");
 	else if (r->c.message)
 		set_reason(ret, "%s", r->c.message);
 	else if (f)
@@ -779,7 +779,7 @@ static void judge(struct judging *j, struct rein_decision *ret)
 		by_rule(j, ret);
 	if (rest(j, &level, &reach, &worst)) {
 		by_default(j, level, reach, worst, &left);
-		if (!j->best || left.decide < ret->decide)
+		if (!j->best || left.decide < ret->decide || (left.decide == ret->decide && j->best_unsure))
 			*ret = left;
 	}
 	ret->level = j->v->level;

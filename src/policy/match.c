@@ -64,6 +64,12 @@ static size_t find_special(struct rein_str s)
 	return s.n;
 }
 
+/* Nothing of where it starts is known; to call that a match of every rule would stop everything. */
+static bool rootless(struct rein_str path)
+{
+	return find_special(path) <= 1;
+}
+
 /* Could a text with unknown stretches be one the pattern matches? Compare what both are sure of. */
 static bool compatible(const char *pattern, struct rein_str s)
 {
@@ -206,8 +212,10 @@ bool path_absolute(const char *target, struct rein_str cwd, const struct place *
 		s.p++, s.n--;
 	} else if (s.n && s.p[0] == '/') {
 		cwd = STR("/");
-	} else if (!s.n || s.p[0] == REIN_WORD_ANY || !cwd.n) {
+	} else if (!s.n) {
 		return false;
+	} else if (s.p[0] == REIN_WORD_ANY || !cwd.n) {
+		cwd = STR("\001"); /* somewhere: the end of it is known */
 	}
 	if (!add_parts(out, &n, max, cwd) || !add_parts(out, &n, max, s))
 		return false;
@@ -235,8 +243,8 @@ static enum match match_absolute(const char *pattern, const char *path, bool tre
 	struct rein_str s = rein_str(path);
 	size_t head;
 
-	if (find_special(s) < s.n)
-		return compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
+	if (find_special(s) < s.n) /* what it did is judged afterwards */
+		return !rootless(s) && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
 	if (rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1))
 		return MATCH_YES;
 	if (!tree)
@@ -252,8 +260,11 @@ static enum match match_base(const char *pattern, const char *path)
 {
 	struct rein_str base = rein_str(rein_basename(path));
 
+	/* the shell's star leaves names with a dot alone */
+	if (base.n && pattern[0] == '.' && (base.p[0] == REIN_WORD_STAR || base.p[0] == REIN_WORD_ONE))
+		return MATCH_NO;
 	if (find_special(base) < base.n)
-		return compatible(pattern, base) ? MATCH_MAYBE : MATCH_NO;
+		return base.p[0] != REIN_WORD_ANY && compatible(pattern, base) ? MATCH_MAYBE : MATCH_NO;
 	return rein_glob_name(pattern, base.p) ? MATCH_YES : MATCH_NO;
 }
 
@@ -276,7 +287,7 @@ static enum match match_one(const char *pattern, const char *path, bool tree, co
 		struct rein_str s = rein_str(path);
 
 		if (find_special(s) < s.n)
-			return compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
+			return s.p[s.n - 1] > REIN_WORD_ONE && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
 		return rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1) ? MATCH_YES : MATCH_NO;
 	}
 	if (!strpbrk(path, SPECIALS) && rein_path_within(path, at->workspace)) {

@@ -20,7 +20,8 @@
  * [P4] An allow rule speaks only for the parts of an action it matches; the rest is judged by level
  *      and reach.
  * [P5] What is only known at run time matches a restricting rule (deny becomes ask) and never an
- *      allow rule.
+ *      allow rule. A path of which not even the beginning is known matches no rule about paths:
+ *      what really happened is judged afterwards.
  */
 #ifndef REIN_POLICY_POLICY_H
 #define REIN_POLICY_POLICY_H
