@@ -229,7 +229,7 @@ static int ids_new(struct ids *ids, size_t n)
 	return ids->slot ? 0 : -1;
 }
 
-static void admit(struct rein_policy *p, struct ids *ids, struct common *c, bool free_hand)
+static int admit(struct rein_policy *p, struct ids *ids, struct common *c, bool free_hand)
 {
 	struct common **slot = id_slot(ids, c->id);
 
@@ -237,16 +237,24 @@ static void admit(struct rein_policy *p, struct ids *ids, struct common *c, bool
 		c->inert = true;
 		remark(p, c->file, c->line, "rule '%s': a project may only tighten; ignored until the file is trusted",
 		       c->id);
-		return;
+		return 0;
 	}
-	if (*slot && !free_hand) {
-		remark(p, c->file, c->line, "rule '%s' is also in %s; of a project both count", c->id,
+	while (*slot && !free_hand) { /* both count, under names of their own */
+		size_t n = strlen(c->id) + sizeof("project/");
+		char *name = pool_alloc(&p->pool, n);
+
+		if (!name || n > 200)
+			return -1;
+		snprintf(name, n, "project/%s", c->id);
+		remark(p, c->file, c->line, "rule '%s' is also in %s; a project cannot replace it, so both count", c->id,
 		       (*slot)->file);
-		return;
+		c->id = name;
+		slot = id_slot(ids, name);
 	}
 	if (*slot)
 		(*slot)->replaced = true;
 	*slot = c;
+	return 0;
 }
 
 static int same_id(const struct source *src, const struct common *a, const struct common *b)
@@ -276,7 +284,7 @@ static int same_id(const struct source *src, const struct common *a, const struc
 			if (i_ >= before_ && old_ && old_ >= &(p)->all.list.v[before_].c)          \
 				rc_ = same_id((src), c_, old_);                                    \
 			else if (i_ >= before_)                                                    \
-				admit((p), &ids_, c_, (free_hand));                                \
+				rc_ = admit((p), &ids_, c_, (free_hand));                                \
 			else if (!c_->replaced && !c_->inert)                                      \
 				*id_slot(&ids_, c_->id) = c_;                                      \
 		}                                                                                  \

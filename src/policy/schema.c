@@ -82,11 +82,12 @@ static const struct field effect_match_fields[] = {
 static const struct table match_table = {match_fields, sizeof(struct rule), NULL};
 static const struct table effect_match_table = {effect_match_fields, sizeof(struct effect_rule), NULL};
 
-static bool id_ok(const char *s)
+/* A project's ids leave room for the prefix they may get. */
+static bool id_ok(const char *s, enum rein_layer layer)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/");
 
-	return n && !s[n] && n <= 100;
+	return n && !s[n] && n <= (layer == REIN_LAYER_PROJECT ? 150 : 200);
 }
 
 static int check_common(const struct source *src, const struct node *at, struct common *c)
@@ -96,8 +97,8 @@ static int check_common(const struct source *src, const struct node *at, struct 
 	c->layer = src->layer;
 	if (!c->id)
 		return bad(src, at, "a rule needs an 'id', so that a decision can name it");
-	if (!id_ok(c->id))
-		return bad(src, at, "id '%s': letters, digits, '.', '-', '_' and '/' only, at most 100", c->id);
+	if (!id_ok(c->id, src->layer))
+		return bad(src, at, "id '%s': letters, digits, '.', '-', '_' and '/' only, at most 150", c->id);
 	if (!c->decide && c->off != TRI_YES)
 		return bad(src, at, "rule '%s' does not say what to decide: allow, hold, ask or deny", c->id);
 	if (c->minimum > 100)
