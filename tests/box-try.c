@@ -98,7 +98,7 @@ static char *box_program(void)
 	path[n] = 0;
 	for (int i = 0; i < 2; i++)
 		*strrchr(path, '/') = 0;
-	return rein_asprintf("%s/src/sandbox/box/rein-box", path);
+	return rein_asprintf("%s/rein-box", path);
 }
 
 /* Loops: each run gets upper and work directories nobody has used. */

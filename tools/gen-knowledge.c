@@ -63,6 +63,8 @@ static void put_opts(FILE *f, const struct know_cmd *c, unsigned id)
 
 		fputs("\t{", f);
 		put(f, o->name);
+		fputs(", ", f);
+		put(f, o->key);
 		fprintf(f, ", %u, %u, %u, ", o->arg, o->role, o->acts);
 		put(f, o->why);
 		fputs("},\n", f);

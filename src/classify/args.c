@@ -42,7 +42,9 @@ static const struct know_opt *opt_prefix(const struct call *c, struct rein_str n
 		const struct know_cmd *cmd = c->chain[k];
 
 		for (size_t i = 0; i < cmd->n_opts; i++)
+			/* an abbreviation may make things worse, never better */
 			if (!strncmp(cmd->opts[i].name, name.p, name.n) &&
+			    !(cmd->opts[i].acts & (ACT_SAFE | ACT_DRY | ACT_RDONLY | ACT_KEEP)) &&
 			    (!best || opt_weight(&cmd->opts[i]) > opt_weight(best)))
 				best = &cmd->opts[i];
 	}
@@ -145,7 +147,12 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 {
 	struct field *f = &c->argv[*i];
+	const struct know_opt *whole = f->s.n > 2 ? opt_exact(c, f->s) : NULL;
 
+	if (whole) { /* -TT, -qa: a word of its own */
+		got(cx, c, whole, whole->arg == 1 ? next_value(c, i) : (struct field){0}, f->at);
+		return;
+	}
 	for (size_t k = 1; k < f->s.n; k++) {
 		char name[3] = {f->s.p[0], f->s.p[k], '\0'};
 		const struct know_opt *o = opt_exact(c, rein_str(name));
@@ -163,8 +170,10 @@ static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 		if (o->arg) {
 			struct rein_str rest = str_from(f->s, k + 1);
 
-			if (rest.n && rest.p[0] == '=' && o->role != ROLE_CODE)
-				rest = str_from(rest, o->role == ROLE_DATA ? 0 : 1);
+			/* some programs take -o=x as well; awk -F= means the byte */
+			if (rest.n > 1 && rest.p[0] == '=' && o->role != ROLE_CODE &&
+			    o->role != ROLE_DATA)
+				rest = str_from(rest, 1);
 			if (rest.n)
 				val = sub_field(f, rest);
 			else if (o->arg == 1)
@@ -248,6 +257,7 @@ static void parse_call(struct ctx *cx, struct call *c)
 				long_option(cx, c, &i, false);
 			else
 				short_cluster(cx, c, &i);
+			ended = c->acts & ACT_GLOBALEND; /* python -m mod: the rest is the module's */
 			continue;
 		}
 		if (c->cmd->n_subs && !c->ops.n && !ended) {
@@ -275,7 +285,7 @@ static void parse_call(struct ctx *cx, struct call *c)
 const struct got *call_opt(const struct call *c, const char *name)
 {
 	for (size_t i = c->n_got; i-- > 0;)
-		if (!strcmp(c->got[i].opt->name, name))
+		if (!strcmp(c->got[i].opt->key, name) || !strcmp(c->got[i].opt->name, name))
 			return &c->got[i];
 	return NULL;
 }
@@ -490,9 +500,18 @@ void call_effects(struct ctx *cx, struct call *c)
 			cx->cwd_unknown = !cx->cwd.n || cx->cwd.p[0] == HOLE;
 		}
 	}
-	for (size_t i = 0; i < c->n_got; i++)
-		if (c->got[i].val.s.n)
-			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	for (size_t i = 0; i < c->n_got; i++) {
+		const struct got *g = &c->got[i];
+
+		if (!g->val.s.n)
+			continue;
+		/* an option of several programs takes a value in some only: a path there still counts */
+		if (g->opt->role == ROLE_NONE && !strstr(g->opt->name, "exclude") &&
+		    !strstr(g->opt->name, "ignore") && path_spot(cx, g->val.s).secret)
+			effect_read(cx, &g->val);
+		else
+			role_effect(cx, c, g->opt->role, &g->val);
+	}
 	operands(cx, c);
 }
 
@@ -532,6 +551,22 @@ static enum rein_fact_kind kind_of(const struct call *c)
 	return REIN_FACT_EXEC;
 }
 
+/* Stopping what watches the system is worse than stopping a server. */
+static void guards_stopped(struct ctx *cx, struct call *c)
+{
+	static const char *const guards[] = {"audit", "syslog", "journald", "falcon", "crowdstrike",
+					     "sentinel", "osquery", "wazuh", "ossec", "clamav", "clamd",
+					     "firewalld", "ufw", "fail2ban", "apparmor", "selinux",
+					     "sysmon", "mdatp", "defender", "rein"};
+
+	for (size_t i = 0; i < c->ops.n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(guards); k++)
+			if (str_has(c->ops.v[i].s, guards[k]) && !str_is(c->ops.v[i].s, "restart"))
+				fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS,
+				     REIN_REACH_CONTAINED, c->ops.v[i].at, show(cx, c->ops.v[i].s),
+				     "stops or changes what protects the system");
+}
+
 void call_base(struct ctx *cx, struct call *c)
 {
 	const struct know_cmd *cmd = c->cmd;
@@ -544,9 +579,28 @@ void call_base(struct ctx *cx, struct call *c)
 		level = REIN_LEVEL_RISKY;
 	if (c->acts & ACT_RDONLY)
 		level = 0;
+	if (c->top->note && c->cmd == c->top) {
+		struct rein_str note = rein_str(c->top->note);
+
+		/* "operand", "two": the base level only holds with so many operands */
+		if (str_is(note, "assign")) {
+			level = 0;
+			for (size_t i = 0; i < c->ops.n; i++)
+				if (memchr(c->ops.v[i].s.p, '=', c->ops.v[i].s.n))
+					level = cmd->level;
+		}
+		if ((str_is(note, "operand") && !c->ops.n) || (str_is(note, "two") && c->ops.n < 2))
+			level = 0;
+		/* "bare:yarn": for the program of that name the bare command is an installation */
+		if (str_starts(note, "bare:") && !c->ops.n &&
+		    str_is(str_from(note, 5), c->top->name))
+			level = REIN_LEVEL_RISKY;
+	}
 	if (level || (reach_of(c, 0) > REIN_REACH_READONLY && !(c->acts & ACT_RDONLY)))
 		fact(cx, kind_of(c), level ? level : REIN_LEVEL_SAFE, reach_of(c, level), at, NULL,
 		     level ? why_of(cx, c) : "works in the workspace");
+	if (level && kind_of(c) == REIN_FACT_SERVICE)
+		guards_stopped(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 
@@ -580,7 +634,7 @@ static struct data default_run(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	call_effects(cx, c);
 	d = data_unknown(cx->seen | c->io->in.taint);
-	if (c->acts & ACT_DECODE)
+	if (c->acts & ACT_DECODE || (c->top->note && str_is(rein_str(c->top->note), "decode")))
 		d.taint |= TAINT_DECODED;
 	if (c->rest < c->argc)
 		return exec_rest(cx, c, c->rest);

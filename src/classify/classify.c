@@ -74,10 +74,11 @@ static const struct know_cmd *find_in(const struct know *k, struct rein_str name
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		const char *m = k->cmds[mid].name;
-		int c = strncmp(name.p, m, name.n);
+		size_t n = strlen(m);
+		int c = memcmp(name.p, m, name.n < n ? name.n : n); /* a name may hold any byte */
 
-		if (!c && m[name.n])
-			c = -1;
+		if (!c)
+			c = name.n < n ? -1 : name.n > n;
 		if (!c)
 			return &k->cmds[mid];
 		if (c < 0)
@@ -371,6 +372,24 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 	};
 	c->arena.fail = NULL;
 	return &c->verdict;
+}
+
+void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg)
+{
+	struct rein_action act = {.kind = REIN_ACTION_COMMAND, .text = text.p, .text_n = text.n};
+	struct ctx *cx;
+	jmp_buf fail;
+
+	arena_reset(&c->arena);
+	c->arena.fail = &fail;
+	if (!setjmp(fail)) {
+		cx = arena_new(&c->arena, struct ctx);
+		setup(cx, c, &act);
+		cx->trace = fn;
+		cx->trace_arg = arg;
+		command_text(cx, text);
+	}
+	c->arena.fail = NULL;
 }
 
 const struct rein_verdict *rein_classify_command(struct rein_classifier *c, const char *text,

@@ -134,7 +134,7 @@ static const char safe_modules[] =
 	"argparse logging warnings contextlib inspect traceback timeit zlib gzip secrets numbers "
 	"numpy pandas torch tensorflow scipy sklearn matplotlib django flask rich packaging "
 	"importlib.metadata pkg_resources site sysconfig xml.etree.ElementTree urllib.parse colorsys "
-	"__future__ abc codecs types array queue cmath sqlite3 shutil tempfile "
+	"this __future__ abc codecs types array queue cmath sqlite3 shutil tempfile "
 	"path fs util url querystring crypto assert events os buffer string_decoder punycode "
 	"node:path node:fs node:util node:url node:crypto node:assert node:os perf_hooks v8 "
 	"node:perf_hooks ./package.json ../package.json semver lodash typescript "
@@ -463,7 +463,10 @@ static void shell_call(struct code *c, size_t k)
 		return;
 	}
 	if (literal_arg(c, k, &arg, &after)) {
-		say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
+		bool bare = str_in(str_base(arg), "sh bash zsh dash ksh");
+
+		say(c, bare ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY, c->t[k].s,
+		    bare ? "code that opens a shell" : "code that runs another program");
 		run_text(c->cx, arg, c->at, &io);
 		return;
 	}
@@ -597,7 +600,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.') && str_is(name, "os.environ"))
+		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
 			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
 			     show(c->cx, name), "reads the whole environment");
 		return;
@@ -612,6 +615,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	switch (s) {
 	case SINK_SHELL:
+		*flags |= 8;
 		shell_call(c, k);
 		return;
 	case SINK_RDEL:
@@ -798,6 +802,8 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	}
 	if ((flags & 1) && (flags & 4))
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
+	if ((flags & 2) && (flags & 8))
+		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
 	if (lang_is(c, "perl ruby lua php"))
 		raw_check(c);
 	if (!lang_is(c, "python node perl ruby php lua r"))
@@ -843,12 +849,13 @@ static void awk_say(struct awk *w, enum rein_level level, const char *why)
 	fact(w->cx, REIN_FACT_EXEC, level, REIN_REACH_CONTAINED, w->at, NULL, why);
 }
 
-static void awk_shell(struct awk *w, struct rein_str cmd, bool known)
+static void awk_shell(struct awk *w, struct rein_str cmd, bool known, bool fed)
 {
-	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	struct io io = {.in = data_unknown(TAINT_INPUT), .piped = fed};
 
 	if (known) {
-		awk_say(w, REIN_LEVEL_RISKY, "awk code that runs a program");
+		if (!fed || !(str_is(cmd, "sort") || str_starts(cmd, "sort ")))
+			awk_say(w, REIN_LEVEL_RISKY, "awk code that runs a program");
 		run_text(w->cx, cmd, w->at, &io);
 	} else {
 		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that runs a program that is not known");
@@ -862,7 +869,7 @@ static void awk_pipe(struct awk *w)
 		w->i++;
 	awk_space(w);
 	if (w->i + 7 <= w->s.n && !memcmp(w->s.p + w->i, "getline", 7)) {
-		awk_shell(w, w->last_str, w->prev == 's');
+		awk_shell(w, w->last_str, w->prev == 's', false);
 		return;
 	}
 	if (w->i < w->s.n && w->s.p[w->i] == '"') {
@@ -873,10 +880,10 @@ static void awk_pipe(struct awk *w)
 		more = w->i < w->s.n && !strchr("};\n", w->s.p[w->i]);
 		if (str_is(str_base(cmd), "sort") || str_starts(cmd, "sort "))
 			more = false;
-		awk_shell(w, cmd, !more);
+		awk_shell(w, cmd, !more, true);
 		return;
 	}
-	awk_shell(w, STR(""), false);
+	awk_shell(w, STR(""), false, true);
 }
 
 static void awk_redirect(struct awk *w, bool append)
@@ -914,9 +921,9 @@ static void awk_name(struct awk *w)
 				struct rein_str cmd = awk_string(w);
 
 				awk_space(w);
-				awk_shell(w, cmd, w->i < w->s.n && w->s.p[w->i] == ')');
+				awk_shell(w, cmd, w->i < w->s.n && w->s.p[w->i] == ')', false);
 			} else {
-				awk_shell(w, STR(""), false);
+				awk_shell(w, STR(""), false, false);
 			}
 		}
 	} else if (str_is(name, "getline")) {

@@ -443,6 +443,29 @@ bool env_is_secret(struct ctx *cx, struct rein_str name)
 	return e && e->cls == KENV_SECRET;
 }
 
+/* Only the old PATH, system directories, and the usual ones of the home directory or project? */
+static bool path_is_tame(struct ctx *cx, struct rein_str s)
+{
+	static const char *const own[] = {"/bin", "/.local/bin", "/.cargo/bin", "/go/bin", "/.bun/bin",
+					  "/.deno/bin", "/.npm-global/bin", "/.poetry/bin"};
+
+	while (s.n) {
+		const char *colon = memchr(s.p, ':', s.n);
+		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
+		bool ok = str_in(dir, "\001 /bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin "
+				      "/opt/homebrew/bin /snap/bin /usr/local/go/bin /opt/homebrew/sbin") ||
+			  str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
+
+		for (size_t i = 0; !ok && i < ARRAY_SIZE(own); i++)
+			ok = dir.n == cx->home.n + strlen(own[i]) &&
+			     !memcmp(dir.p, cx->home.p, cx->home.n) && str_ends(dir, own[i]);
+		if (!ok)
+			return false;
+		s = str_from(s, dir.n + 1);
+	}
+	return true;
+}
+
 /* A variable that the commands after it will see. */
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
 {
@@ -450,6 +473,13 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 
 	if (!e)
 		return;
+	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
+		return;
+	if (str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) {
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, at, show(cx, name),
+		     "stops the shell from keeping its history");
+		return;
+	}
 	if (e->cls == KENV_EXEC && value && value->s.n) {
 		if (str_in(value->s, "cat less more true : vi vim nano emacs bat delta never "
 				     "code ssh") ||

@@ -19,12 +19,18 @@ static void secret_reads(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n && i < 5; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
+		if (str_has(s, "secret_access_key") || str_has(s, "session_token"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads a credential");
+		if (i == 0 && str_is(s, "read") && str_has(rein_str(c->top->name), "op"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads the value of a secret");
 		if (i < 3 && (str_has(s, "secret") || str_in(s, "ssm keyvault kv vault token tokens")))
 			secret = true;
 		if (str_in(s, "get-secret-value batch-get-secret-value get-session-token "
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
-			      "get-federation-token generate-data-key list-keys get-authorization-token"))
+			      "get-federation-token generate-data-key get-authorization-token"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "hands out credentials");
 		else if (secret && str_in(s, "access read get reveal download export show "
@@ -61,6 +67,22 @@ static bool copies(struct ctx *cx, struct call *c)
 	return false;
 }
 
+/* mirror --remove, sync --delete: an option can be the verb that counts */
+static void deleting_options(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n && i < 4; i++)
+		if (verb_class(cx, c->ops.v[i].s) == VERB_READ)
+			return;
+	for (size_t i = 1; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		if (str_starts(s, "--") && str_in(str_from(s, 2), "delete remove purge prune delete-all "
+								  "remove-all delete-excluded"))
+			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
+			    "an option that deletes at a service");
+	}
+}
+
 struct data h_verbs(struct ctx *cx, struct call *c)
 {
 	size_t from = 0;
@@ -88,7 +110,10 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 
 			if (!str_starts(s, "--"))
 				continue;
-			cls = memchr(s.p + 2, '-', s.n - 2) ? 0 : verb_class(cx, str_from(s, 2));
+			cls = verb_class(cx, str_from(s, 2));
+			if (cls != VERB_DELETE && cls != VERB_DANGER && s.n > 2 &&
+			    memchr(s.p + 2, '-', s.n - 2))
+				cls = 0; /* bootstrap-server is no verb */
 			if (!cls)
 				continue;
 			any = true;
@@ -112,13 +137,17 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
 		verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
 			     c->acts & ACT_DRY);
+	if (!c->ops.n && c->has_unknown && c->cmd == c->top)
+		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->unknown.at, c->unknown.s,
+		    "what it does at a service is not known");
+	deleting_options(cx, c);
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
 		if (!is_literal(s) && i < 3 && s.n == 1)
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->ops.v[i].at, s,
 			    "what it does at a service is only known when it runs");
-		if (s.n && s.p[0] != '-' && path_spot(cx, s).secret)
+		if (s.n && (str_has(s, "/") || str_has(s, ".")) && path_spot(cx, s).secret)
 			effect_read(cx, &c->ops.v[i]);
 	}
 	return data_unknown(TAINT_NET | cx->seen);
@@ -128,7 +157,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 struct data h_gh(struct ctx *cx, struct call *c)
 {
 	if (c->ops.n && str_is(c->ops.v[0].s, "api")) {
-		const struct got *m = call_opt(c, "-X");
+		const struct got *m = call_opt(c, "-X"); /* or --method */
 		struct rein_str method = m ? m->val.s : STR("GET"), body = STR("");
 		bool has_body = false;
 
@@ -224,6 +253,8 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++)
 		role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	if (c->acts & ACT_RDONLY)
+		return data_unknown(TAINT_NET);
 	if (c->ops.n)
 		redis_command(cx, c->ops.v[0].s, c->ops.n > 1 ? c->ops.v[1].s : STR(""),
 			      c->ops.v[0].at);
@@ -311,11 +342,13 @@ struct data h_mongo(struct ctx *cx, struct call *c)
 static void docker_mount(struct ctx *cx, const struct got *g)
 {
 	struct field f = g->val;
-	const char *src = f.s.n ? memmem(f.s.p, f.s.n, "src=", 4) : NULL;
-	const char *end;
+	const char *src, *end;
 	struct spot s;
 
-	if (!src && f.s.n)
+	if (!f.s.p || !f.s.n)
+		return;
+	src = memmem(f.s.p, f.s.n, "src=", 4);
+	if (!src)
 		src = memmem(f.s.p, f.s.n, "source=", 7);
 	if (src) {
 		const char *eq = memchr(src, '=', 8);
@@ -418,7 +451,9 @@ static const char risky_targets[] =
 	"purge prod production distclean mrproper rollback down upload postinstall preinstall ship "
 	"promote bootstrap provision apply wipe";
 
-static bool risky_name(struct rein_str s)
+static const char gone_targets[] = "destroy drop reset wipe nuke purge fresh teardown flush";
+
+static bool risky_name(struct rein_str s, const char *list)
 {
 	size_t i = 0;
 
@@ -427,7 +462,7 @@ static bool risky_name(struct rein_str s)
 
 		while (i + n < s.n && !strchr("-_:./", s.p[i + n]))
 			n++;
-		if (n && str_in((struct rein_str){s.p + i, n}, risky_targets))
+		if (n && str_in((struct rein_str){s.p + i, n}, list))
 			return true;
 		i += n + 1;
 	}
@@ -457,7 +492,10 @@ struct data h_make(struct ctx *cx, struct call *c)
 			    "makes another program run every line");
 		if (memchr(s.p, '=', s.n))
 			continue;
-		if (!is_literal(s) || risky_name(s))
+		if (risky_name(s, gone_targets))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
+			    "a target whose name says that it destroys");
+		else if (!is_literal(s) || risky_name(s, risky_targets))
 			say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at, s,
 			    "a target that reaches beyond the workspace");
 	}
@@ -469,7 +507,11 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "runs a script of the workspace");
-	if (c->ops.n && (!is_literal(c->ops.v[0].s) || risky_name(c->ops.v[0].s)))
+	if (c->ops.n && risky_name(c->ops.v[0].s, gone_targets))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
+		    "a script whose name says that it destroys");
+	else if (c->ops.n &&
+		 (!is_literal(c->ops.v[0].s) || risky_name(c->ops.v[0].s, risky_targets)))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
 		    "a script whose name says that it reaches further");
 	return data_unknown(0);

@@ -417,7 +417,7 @@ struct data h_interp(struct ctx *cx, struct call *c)
 
 		if (str_in(module->val.s, "json.tool this calendar site sysconfig platform py_compile "
 					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "tabnanny trace symtable zipapp webbrowser cProfile")) {
+					  "build tabnanny trace symtable zipapp webbrowser cProfile")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);
@@ -445,6 +445,11 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		for (size_t i = 0; i < c->ops.n; i++)
 			effect_read(cx, &c->ops.v[i]);
 		return finish(cx, c);
+	}
+	/* python manage.py …, php artisan …: known programs in their own right */
+	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush")) {
+		c->ops.v[0].s = str_base(c->ops.v[0].s);
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-")) {
 		effect_script(cx, &c->ops.v[0], lang);

@@ -9,8 +9,11 @@ struct url {
 static struct url split(struct rein_str s)
 {
 	struct url u = {.scheme = STR("http")};
-	const char *sep = s.n ? memmem(s.p, s.n, "://", 3) : NULL;
-	const char *slash, *at, *colon;
+	const char *sep, *slash, *at, *colon;
+
+	if (!s.p)
+		s = STR("");
+	sep = memmem(s.p, s.n, "://", 3);
 
 	if (sep && sep - s.p < 12) {
 		u.scheme = str_to(s, (size_t)(sep - s.p));

@@ -143,11 +143,16 @@ struct ctx {
 	size_t n_calls;
 	bool calls_lost;
 	struct range at;
+	void (*trace)(void *arg, const struct field *argv, size_t n);
+	void *trace_arg;
 	uint16_t seen; /* taint of what the current program read */
 	unsigned pipes;
 };
 
 /* classify.c */
+typedef void (*trace_fn)(void *arg, const struct field *argv, size_t n);
+/* For tests: run text and tell about every command that would be executed. */
+void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg);
 const struct know_cmd *know_find(struct ctx *cx, struct rein_str name);
 const struct know *cx_extra(struct ctx *cx); /* what the user added, or NULL */
 bool cx_step(struct ctx *cx); /* false: over the budget, already recorded */

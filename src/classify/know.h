@@ -110,6 +110,7 @@ enum know_style {
 
 struct know_opt {
 	const char *name; /* with its dashes */
+	const char *key;  /* the first of its names: code asks for this one */
 	uint8_t arg;	  /* 0 none, 1 required, 2 only attached */
 	uint8_t role;	  /* of the value */
 	uint32_t acts;
@@ -128,7 +129,7 @@ struct know_cmd {
 	bool sub_any;  /* an unknown sub-command is no more than the base level */
 	const char *lang;
 	const char *why;
-	const char *note; /* free text for the handler: see each */
+	const char *note; /* a word for the handler, or when the base level holds (see call_base) */
 	const struct know_opt *opts;
 	size_t n_opts;
 	const uint8_t *args; /* roles of operands */

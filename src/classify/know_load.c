@@ -142,6 +142,8 @@ static int option(struct loader *l, const yaml_node_t *at, struct opts *out, con
 		o.arg = eq + 1 < s + names && eq[1] == '?' ? 2 : 1;
 		names = (size_t)(eq - s);
 	}
+	o.key = dup_n(l, s, memchr(s, '|', names) ? (size_t)((const char *)memchr(s, '|', names) - s)
+						  : names);
 	while (names) {
 		const char *bar = memchr(s, '|', names);
 		size_t len = bar ? (size_t)(bar - s) : names;

@@ -173,14 +173,6 @@ static void sub_init(struct parser *sub, const struct parser *p, struct rein_str
 	sub->heredocs_end = &sub->heredocs;
 }
 
-static void sub_done(struct parser *p, const struct parser *sub)
-{
-	p->odd |= sub->odd;
-	p->scans = sub->scans;
-	if (sub->error)
-		fail(p, sub->error);
-}
-
 /* ------------------------------------------------------------ here-documents */
 
 static bool line_is(struct rein_str line, struct rein_str delim)
@@ -208,7 +200,9 @@ static struct word *heredoc_word(struct parser *p, const struct redir *r, struct
 	if (p->fixed)
 		sub.fixed = p->fixed;
 	w->first = parse_parts(&sub, M_HEREDOC);
-	sub_done(p, &sub);
+	/* the body is expanded when it is used: an error in it is none of the syntax */
+	p->odd |= sub.odd || sub.error;
+	p->scans = sub.scans;
 	return w;
 }
 
@@ -333,7 +327,7 @@ static void lit(struct parts *b, const char *s, size_t n, bool quoted)
 		 * Bytes below 5 carry meaning in values: in the original text they cannot stand
 		 * for themselves, in computed text they are holes and globs.
 		 */
-		if ((unsigned char)s[k] < 5 && !b->p->fixed) {
+		if (!s[k] || ((unsigned char)s[k] < 5 && !b->p->fixed)) {
 			b->p->odd = true;
 			continue;
 		}
@@ -651,8 +645,14 @@ static void param_operand(struct parser *p, struct param *m, bool in_dq)
 {
 	enum mode word = in_dq ? M_PARAM_DQ : M_PARAM, pat = in_dq ? M_PATTERN_DQ : M_PATTERN;
 	size_t start;
-	int c = next(p);
+	int c = peek(p);
 
+	if (c > 0 && strchr("\"'`$\\", c)) { /* no operator: fails when it runs, but quotes still pair */
+		p->odd = true;
+		m->arg = word_of(p, parse_parts(p, M_PARAM), p->i);
+		return;
+	}
+	c = next(p);
 	if (c == ':' && peek(p) > 0 && strchr("-=?+", peek(p))) {
 		m->colon = true;
 		c = next(p);
@@ -1099,6 +1099,18 @@ static void heredoc_delim(struct parser *p, struct redir *r)
 				return;
 			}
 			p->i++;
+		} else if (c == '`') {
+			const char *close = memchr(p->s + p->i, '`', p->n - p->i);
+
+			if (!close) {
+				fail(p, "unclosed back quote");
+				return;
+			}
+			sbuf_add(&text, p->s + p->i - 1, (size_t)(close - (p->s + p->i)) + 2);
+			p->i = (size_t)(close - p->s) + 1;
+		} else if (c == '$' && (peek(p) == '{' || peek(p) == '(')) {
+			p->odd = true; /* bash reads on to the closing bracket */
+			sbuf_char(&text, (char)c);
 		} else if (c == '$' && (peek(p) == '\'' || peek(p) == '"')) {
 			continue;
 		} else {
@@ -1135,7 +1147,8 @@ static bool parse_redir(struct parser *p, struct redir ***end)
 	p->i = op_end;
 	while (is_blank(peek(p)))
 		p->i++;
-	if (is_meta(peek(p)) && !((peek(p) == '<' || peek(p) == '>') && peek2(p) == '(')) {
+	if (peek(p) == '#' ||
+	    (is_meta(peek(p)) && !((peek(p) == '<' || peek(p) == '>') && peek2(p) == '('))) {
 		fail(p, "redirection without a target");
 		return true;
 	}

@@ -438,14 +438,15 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 		return data_unknown(0);
 	}
 	cx->depth++;
+	if (cx->trace)
+		cx->trace(cx->trace_arg, v, n);
 	if (v[0].at.end)
 		cx->at = v[0].at;
 	note_call(cx, v, n);
+	if (v[0].taint & (TAINT_DECODED | TAINT_NET))
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, v[0].at,
+		     show(cx, v[0].s), "runs code that was encoded or downloaded");
 	fn = func_find(cx, v[0].s);
-	if (fn && !fn->active) {
-		d = call_function(cx, fn, v, n, io);
-		goto out;
-	}
 	if (fn) {
 		d = call_function(cx, fn, v, n, io);
 		goto out;
@@ -707,10 +708,15 @@ static struct data run_for(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct fields items = {0};
 	struct data d = data_known(STR(""));
+	unsigned round = cx->round, rounds = cx->rounds;
 	size_t i = 0;
 
-	for (struct word *w = n->words; w; w = w->next)
-		expand_word(cx, w, &items);
+	cx->rounds = 1;
+	for (cx->round = 0; cx->round < cx->rounds && cx->round < MAX_ROUNDS; cx->round++)
+		for (struct word *w = n->words; w; w = w->next)
+			expand_word(cx, w, &items);
+	cx->round = round;
+	cx->rounds = rounds;
 	if (!n->has_in) {
 		for (size_t k = 0; cx->frame && k < cx->frame->n; k++)
 			fields_push(cx, &items, cx->frame->v[k]);

@@ -211,6 +211,9 @@ void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t t
 	} else {
 		v->vals = val;
 		v->n_vals = 1;
+		/* set on one way only, and nobody set it before: it may also be empty */
+		if (cx->cond && !v->is_set && !append)
+			add_alt(cx, v, value_new(cx, STR(""), 0));
 	}
 	v->is_set = true;
 	v->is_array = false;
@@ -285,6 +288,7 @@ struct builder {
 	bool open;   /* a field exists even if it is empty */
 	bool quoted, multi;
 	bool split;  /* words are split and globbed */
+	bool operand; /* inside ${x-word}: literal text there is split as well */
 };
 
 static void finish(struct builder *b)
@@ -424,7 +428,7 @@ static const char *environment(struct ctx *cx, struct rein_str name)
 	const char *const *e = cx->act ? cx->act->environ_ : NULL;
 
 	for (; e && *e; e++)
-		if (!strncmp(*e, name.p, name.n) && (*e)[name.n] == '=')
+		if (strlen(*e) > name.n && !memcmp(*e, name.p, name.n) && (*e)[name.n] == '=')
 			return *e + name.n + 1;
 	return NULL;
 }
@@ -809,7 +813,8 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 void expand_parts_(struct builder *b, const struct part *p, bool quoted);
 
 /* ${x:-word} and friends: what is expanded instead of the value, or NULL. */
-static const struct word *substitute(const struct param *m, const struct pval *v, bool *empty)
+static const struct word *substitute(struct ctx *cx, const struct param *m, const struct pval *v,
+				     bool *empty)
 {
 	bool absent = v->unknown || !v->set || (m->colon && !v->s.n);
 
@@ -819,8 +824,10 @@ static const struct word *substitute(const struct param *m, const struct pval *v
 	case OP_ASSIGN:
 		return absent ? m->arg : NULL;
 	case OP_ALT:
-		/* an unknown variable may be set: then the word is what runs */
-		if (absent && !v->unknown) {
+		/* an unknown variable may be set or not: one round for each */
+		if (v->unknown && cx->rounds < 2)
+			cx->rounds = 2;
+		if (absent && (!v->unknown || cx->round % 2 == 1)) {
 			*empty = true;
 			return NULL;
 		}
@@ -981,7 +988,7 @@ static void put_param(struct builder *b, const struct param *m, bool quoted)
 		}
 		v = param_value(cx, to.name);
 	}
-	instead = substitute(m, &v, &empty);
+	instead = substitute(cx, m, &v, &empty);
 	if (instead) {
 		if (m->op == OP_ASSIGN) {
 			struct field f = expand_one(cx, instead);
@@ -990,7 +997,13 @@ static void put_param(struct builder *b, const struct param *m, bool quoted)
 			put_value(b, f.s, f.taint, quoted);
 			return;
 		}
-		expand_parts_(b, instead->first, quoted);
+		{
+			bool was = b->operand;
+
+			b->operand = true;
+			expand_parts_(b, instead->first, quoted);
+			b->operand = was;
+		}
 		return;
 	}
 	if (empty) {
@@ -1207,6 +1220,8 @@ void expand_parts_(struct builder *b, const struct part *p, bool quoted)
 		case PART_LIT:
 			if (quoted)
 				put_quoted(b, p->text, 0);
+			else if (b->operand)
+				put_split(b, p->text, 0);
 			else
 				put_unquoted(b, p->text);
 			break;
@@ -1465,6 +1480,11 @@ static void tilde(struct builder *b, const struct part **p)
 
 	while (n < t.n && t.p[n] != '/' && t.p[n] != ':')
 		n++;
+	/* no such user can exist: the tilde stays */
+	for (size_t i = 1; i < n; i++)
+		if (!((t.p[i] >= 'a' && t.p[i] <= 'z') || (t.p[i] >= 'A' && t.p[i] <= 'Z') ||
+		      (t.p[i] >= '0' && t.p[i] <= '9') || strchr("_-.+", t.p[i])))
+			return;
 	if (n == t.n && (*p)->next && n > 1 && (*p)->next->kind != PART_LIT)
 		return; /* ~$user: not expanded by bash */
 	if (n == t.n && (*p)->next && n == 1 && (*p)->next->kind != PART_LIT)

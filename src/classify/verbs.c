@@ -57,10 +57,10 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		       !(n && is_upper(w.p[i + n]) && !is_upper(w.p[i + n - 1])))
 			n++;
 		cls = verb_exact(w.p + i, n);
-		if (k == 0)
-			first = cls;
-		if (cls == VERB_DELETE && first != VERB_READ)
-			return VERB_DELETE;
+		if (k == 0 || !first || first == VERB_NOUN)
+			first = cls ? cls : first; /* projects:list, config:set */
+		if ((cls == VERB_DELETE || cls == VERB_DANGER) && first != VERB_READ)
+			return cls;
 		k++;
 		i += n;
 		if (i < w.n && (w.p[i] == '-' || w.p[i] == '_' || w.p[i] == ':'))
@@ -123,7 +123,7 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 				pending = NULL;
 			break;
 		}
-		if (cls && !pending) {
+		if (cls && (!pending || cls == VERB_DANGER)) {
 			pending = &ops[i];
 			pending_cls = cls;
 		}
@@ -140,7 +140,7 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 	for (size_t i = 0; i < n; i++) {
 		int cls = verb_class(cx, ops[i].s);
 
-		if (cls == VERB_READ || cls == VERB_NOUN)
+		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n))
 			return;
 	}
 	if (!n)

@@ -202,6 +202,25 @@ static bool wanted(const struct rein_change *x, char **paths, int n)
 	return n == 0;
 }
 
+/* A directory that went as a whole is one row. Returns the index of its last change. */
+static size_t whole_row(const struct rein_tx *t, const struct rein_changes *c, size_t i,
+			struct counts *sum)
+{
+	const struct rein_change *top = &c->v[i];
+	uint64_t files = 0, bytes = 0;
+
+	for (; i + 1 < c->n && c->v[i + 1].root == top->root &&
+	       rein_path_within(c->v[i + 1].path, top->path);
+	     i++) {
+		files += !S_ISDIR(c->v[i + 1].before.mode);
+		bytes += S_ISREG(c->v[i + 1].before.mode) ? c->v[i + 1].before.size : 0;
+	}
+	printf(" D %s/  %s file%s, %s\n", label(t, top, top->path), rein_ui_count(files),
+	       files == 1 ? "" : "s", rein_ui_bytes(bytes));
+	sum->files += files;
+	return i;
+}
+
 int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const struct rein_diff *d,
 		    char **paths, int npaths, struct rein_err *err)
 {
@@ -221,6 +240,9 @@ int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const
 		if (d->name_status)
 			printf("%s\t%s%s%s\n", letter(x), x->from ? label(t, x, x->from) : "",
 			       x->from ? "\t" : "", label(t, x, x->path));
+		else if (d->stat && x->top && x->kind == REIN_CHANGE_DELETED && S_ISDIR(x->before.mode) &&
+			 !npaths)
+			i = whole_row(t, c, i, &sum);
 		else if (S_ISDIR(x->after.mode | (x->after.mode ? 0 : x->before.mode)))
 			d->stat ? (void)printf(" %s %s/\n", letter(x), label(t, x, x->path)) : describe(t, x);
 		else

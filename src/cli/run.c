@@ -27,6 +27,15 @@ struct run_args {
 	int on_failure; /* 1 commit, 2 discard, 3 hold */
 };
 
+static void args_done(struct run_args *a)
+{
+	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
+					&a->cap_add};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		rein_strlist_done(lists[i]);
+}
+
 #define AT(field) offsetof(struct run_args, field)
 
 const struct rein_opt rein_run_opts_table[] = {
@@ -328,6 +337,8 @@ static int exit_status(const struct rein_run *r)
 static void show_notes(const struct rein_run *r, const struct rein_common *common,
 		       const struct rein_run_opts *o)
 {
+	struct stat st;
+
 	for (size_t i = 0; i < r->view.nnotes; i++)
 		if (common->verbose || r->view.notes[i].always)
 			rein_say("%s", r->view.notes[i].text);
@@ -337,6 +348,11 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
 			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
 			 r->foreign == 1 ? "s" : "");
+	if (geteuid() == 0 && !o->caps && (common->verbose || r->result.status) && stat(r->view.workspace, &st) == 0 &&
+	    st.st_uid != 0)
+		rein_say("the workspace belongs to uid %u: root without capabilities cannot write there; run rein "
+			 "as that user, or give file capabilities: --cap-add files",
+			 (unsigned)st.st_uid);
 	if (!common->verbose)
 		return;
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
@@ -377,7 +393,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 
 int rein_cli_run(int argc, char **argv)
 {
-	struct run_args a = {0};
+	auto_(args_done) struct run_args a = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};

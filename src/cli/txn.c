@@ -14,6 +14,14 @@ struct commit_args {
 	bool merge;
 };
 
+static void args_done(struct commit_args *a)
+{
+	rein_strlist_done(&a->only);
+	rein_strlist_done(&a->except);
+	rein_strlist_done(&a->ours);
+	rein_strlist_done(&a->theirs);
+}
+
 const struct rein_opt rein_commit_opts[] = {
 	{"only", 0, REIN_OPT_LIST, offsetof(struct commit_args, only), "GLOB", "commit only these paths; the rest stays held", 0},
 	{"except", 0, REIN_OPT_LIST, offsetof(struct commit_args, except), "GLOB", "leave these paths out; they stay held", 0},
@@ -79,7 +87,7 @@ static void done_line(const char *verb, const struct rein_tx *t, const struct re
 
 int rein_cli_commit(int argc, char **argv)
 {
-	struct commit_args a = {0};
+	auto_(args_done) struct commit_args a = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
@@ -115,10 +123,6 @@ int rein_cli_commit(int argc, char **argv)
 		if (*rest)
 			rein_more("the rest is held as %s", rest);
 	}
-	rein_strlist_done(&a.only);
-	rein_strlist_done(&a.except);
-	rein_strlist_done(&a.ours);
-	rein_strlist_done(&a.theirs);
 	return 0;
 }
 

@@ -42,8 +42,8 @@ static bool same_file(const struct rein_root *root, const struct rein_change *go
 {
 	auto_close int real = open(root->real, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int upper = open(root->upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	auto_close int a = openat(real, gone->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int b = openat(upper, made->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int a = rein_open_quiet(real, gone->path);
+	auto_close int b = rein_open_quiet(upper, made->path);
 	struct rein_err ignored = {0};
 
 	if (made->after.size > SURE_MAX)
@@ -153,17 +153,34 @@ static struct rein_change *find(struct rein_changes *c, uint32_t root, const cha
 	return NULL;
 }
 
-/* Where a path of before the run ended up, by the renames the box reported. */
-static void follow(const struct rein_strlist *renames, char *name, size_t size)
+/*
+ * Where a path of before the run ended up, by the renames the box reported. False: something else
+ * took its place on the way.
+ */
+static bool follow(const struct rein_strlist *renames, char *name, size_t size)
 {
 	for (size_t i = 0; i + 1 < renames->n; i += 2) {
 		char rest[PATH_MAX];
 
-		if (!rein_path_within(name, renames->v[i]))
+		if (!rein_path_within(name, renames->v[i])) {
+			if (rein_streq(name, renames->v[i + 1]))
+				return false;
 			continue;
+		}
 		snprintf(rest, sizeof(rest), "%s", name + strlen(renames->v[i]));
 		snprintf(name, size, "%s%s", renames->v[i + 1], rest);
 	}
+	return true;
+}
+
+/* Where the overlay tells (as root), it has the last word. */
+static bool contradicts(const struct rein_root *root, const struct rein_change *x,
+			const struct rein_change *g)
+{
+	auto_close int upper = open(root->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return rein_origin_is(upper, x->path, real, g->path) == 0;
 }
 
 /* The box reported every rename that can have carried a hard-linked file away. */
@@ -180,11 +197,11 @@ static int tie_reported(const struct rein_root *roots, const struct rein_strlist
 			continue;
 		snprintf(was, sizeof(was), "%s/%s", real, g->path);
 		memcpy(is, was, sizeof(is));
-		follow(renames, is, sizeof(is));
-		if (rein_streq(was, is) || strncmp(is, real, len) || is[len] != '/')
+		if (!follow(renames, is, sizeof(is)) || rein_streq(was, is) || strncmp(is, real, len) || is[len] != '/')
 			continue;
 		x = find(c, g->root, is + len + 1);
-		if (x && x != g && x->after.atime_ns == g->before.atime_ns && tie(x, g, err) < 0)
+		if (x && x != g && x->after.atime_ns == g->before.atime_ns &&
+		    !contradicts(&roots[g->root], x, g) && tie(x, g, err) < 0)
 			return -err->code;
 	}
 	return 0;
@@ -370,8 +387,8 @@ static int index_differs(const struct rein_root *root, const struct rein_change 
 {
 	auto_(rein_attrs_done) struct rein_attrs p = {0}, q = {0};
 	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_close int a = openat(real, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int b = open(x->kept, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int a = rein_open_quiet(real, x->path);
+	auto_close int b = rein_open_quiet(AT_FDCWD, x->kept);
 	int same;
 
 	if (a < 0 || b < 0)

@@ -318,13 +318,41 @@ static bool only_traces(const struct rein_run *r)
 	return true;
 }
 
+/* A tree that is between two states is no ground to build on. */
+static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+
+	if (!e->stuck.code)
+		return 0;
+	if (rein_names_read(e->state.journal_fd, "", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+		struct rein_err unknown = {0};
+		bool ours = rein_tx_load(&e->state, names.v[i], &t, &unknown) < 0;
+
+		for (size_t r = 0; r < t.nroots; r++)
+			for (size_t k = 0; k < v->ncow; k++)
+				ours |= rein_path_within(t.roots[r].real, v->cow[k].path) ||
+					rein_path_within(v->cow[k].path, t.roots[r].real);
+		if (ours)
+			return rein_err_set(err, REIN_E_STATE,
+					    "transaction %s is half done here: put back what it needs, or give "
+					    "it up: rein discard --force %s",
+					    names.v[i], names.v[i]);
+	}
+	return 0;
+}
+
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err)
 {
 	struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_err ignored = {0};
 
-	if (plan_view(e, o, &r.view, err) < 0 || begin(e, &r.view, &r.tx, err) < 0)
+	if (plan_view(e, o, &r.view, err) < 0 || refuse_half_done(e, &r.view, err) < 0 ||
+	    begin(e, &r.view, &r.tx, err) < 0)
 		goto fail;
 	r.has_tx = true;
 	/* on disk before the command starts: a crash leaves a transaction, not a riddle */

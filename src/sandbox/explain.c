@@ -3,8 +3,11 @@
 #include "sandbox/explain.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sandbox/remedy.h"
@@ -30,6 +33,8 @@ static const struct {
 	{REIN_STEP_HOSTNAME, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
 	{REIN_STEP_LOOPBACK, EPERM, ROOTLESS, REIN_REMEDY_APPARMOR},
 	{REIN_STEP_PRIVATE, 0, ANYWHERE, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_USERNS, ENOSPC, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
+	{REIN_STEP_USERNS, EUSERS, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
 	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, REIN_REMEDY_OVERLAY},
 	{REIN_STEP_OVERLAY, EPERM, ROOTLESS,
 	 "this kernel lets only root mount overlayfs; use Linux 5.11 or later, or run as root"},
@@ -86,11 +91,30 @@ int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *
 	return -err->code;
 }
 
+/*
+ * Is a user namespace alone to be had? Where AppArmor gives it no rights, it comes into being, but
+ * the mount namespace asked for in the same call is EPERM, as if user namespaces were refused.
+ */
+static bool userns_alone_works(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *err)
 {
 	bool rootless = plan->flags & REIN_PLAN_USERNS;
 
-	if (rootless && sys == EPERM)
+	if (rootless && sys == EPERM && userns_alone_works())
+		rein_err_set(err, REIN_E_UNSUPPORTED,
+			     "box: the new user namespace has no rights; %s", REIN_REMEDY_APPARMOR);
+	else if (rootless && sys == EPERM)
 		rein_err_set(err, REIN_E_UNSUPPORTED, "box: user namespaces are refused; %s",
 			     REIN_REMEDY_USERNS_SYSCTL);
 	else if (sys == ENOSPC || sys == EUSERS)

@@ -298,6 +298,13 @@ static int on_note(struct session *s, struct rein_err *err)
 	return 0;
 }
 
+/* The terminal is gone: as the kernel does it, so that what is stopped hears of it too. */
+static void hang_up(struct session *s)
+{
+	send_signal(s, SIGHUP, true);
+	send_signal(s, SIGCONT, true);
+}
+
 static void on_signal(struct session *s)
 {
 	struct signalfd_siginfo si;
@@ -318,6 +325,8 @@ static void on_signal(struct session *s)
 			s->stopping = false;
 		else if (sig == SIGCONT)
 			resume(s);
+		else if (sig == SIGHUP && si.ssi_code == SI_KERNEL)
+			hang_up(s);
 		else
 			send_signal(s, sig, si.ssi_code == SI_KERNEL);
 	}
@@ -360,7 +369,7 @@ static int attend(struct session *s, struct rein_err *err)
 			fds[CONTROL].fd = -1;
 		if (!rein_relay_move(&s->relay, fds + TERMINAL) && !s->hung_up) {
 			s->hung_up = true;
-			send_signal(s, SIGHUP, true);
+			hang_up(s);
 		}
 		if (fds[RENAMES].revents & POLLIN)
 			rein_supervisor_wake(&s->supervisor);
@@ -458,7 +467,7 @@ int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 {
 	struct session s = {
 		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
-		.supervisor = {.listener = -1}};
+		.supervisor = {.listener = -1, .box_root = -1}};
 	sigset_t old;
 	int rc;
 

@@ -49,6 +49,11 @@ static void names_done(struct names *l)
 
 #define auto_names __attribute__((cleanup(names_done)))
 
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
 static int names_read(int dir, struct names *ret)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -65,7 +70,7 @@ static int names_read(int dir, struct names *ret)
 	while (errno = 0, (e = readdir(d))) {
 		size_t len = strlen(e->d_name) + 1;
 
-		if (e->d_name[0] == '.' && (!e->d_name[1] || (e->d_name[1] == '.' && !e->d_name[2])))
+		if (is_dots(e->d_name))
 			continue;
 		if (ret->n + len > ret->cap) {
 			size_t cap = (ret->cap + len) * 2;
@@ -263,26 +268,58 @@ static int link_tree(struct move *m, int from, int to, unsigned depth)
 	return rc;
 }
 
-/* Empty a directory, in depth. */
+static int remove_tree(int dir, unsigned depth);
+
+static int remove_entry(int dir, const char *name, unsigned depth)
+{
+	int rc = 0;
+
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return -errno;
+	if (depth < MAX_DEPTH) {
+		auto_close int sub = open_dir(dir, name, NULL);
+
+		rc = sub < 0 ? -errno : remove_tree(sub, depth + 1);
+	}
+	if (rc == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		rc = -errno;
+	return rc;
+}
+
+/*
+ * Empty a directory, in depth. Without the heap, because it also cleans up after running out of
+ * memory: a handful of names at a time, from the start again until there are none.
+ */
 static int remove_tree(int dir, unsigned depth)
 {
-	auto_names struct names l = {0};
-	int rc = names_read(dir, &l);
+	char buf[2048] __attribute__((aligned(8)));
+	bool any = true;
 
-	for (char *name = l.p; rc == 0 && name && name < l.p + l.n; name += strlen(name) + 1) {
-		if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
-			continue;
-		if (errno != EISDIR)
+	while (any) {
+		long n;
+
+		any = false;
+		if (lseek(dir, 0, SEEK_SET) < 0)
 			return -errno;
-		if (depth < MAX_DEPTH) {
-			auto_close int sub = open_dir(dir, name, NULL);
+		while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
+			for (long at = 0; at < n;) {
+				struct dirent64 *e = (struct dirent64 *)(buf + at);
+				int rc;
 
-			rc = sub < 0 ? -errno : remove_tree(sub, depth + 1);
-		}
-		if (rc == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+				at += e->d_reclen;
+				if (is_dots(e->d_name))
+					continue;
+				any = true;
+				rc = remove_entry(dir, e->d_name, depth);
+				if (rc < 0)
+					return rc;
+			}
+		if (n < 0)
 			return -errno;
 	}
-	return rc;
+	return 0;
 }
 
 static int remove_named(int parent, const char *name)

@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "sandbox/mounts.h"
 
 /* A mount that may enter the plan. Strings belong to others. */
 struct item {
@@ -88,6 +89,26 @@ static int add_roots(struct items *l, const struct rein_box_spec *spec, struct r
 	return 0;
 }
 
+/* With the host's network goes the host's /sys: without what is mounted in it and for root only. */
+static int add_sys(struct items *l, struct rein_err *err)
+{
+	static const char *const kept_from[] = {
+		"/sys/firmware",       "/sys/fs/bpf",	     "/sys/fs/cgroup", "/sys/fs/pstore",
+		"/sys/kernel/debug",   "/sys/kernel/config", "/sys/kernel/security",
+		"/sys/kernel/tracing",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_from); i++)
+		if (!has(l, kept_from[i]) && is_real_dir(kept_from[i]) &&
+		    add(l,
+			(struct item){.kind = REIN_MOUNT_HIDE_DIR,
+				      .flags = REIN_MOUNT_OPTIONAL,
+				      .target = kept_from[i]},
+			err) < 0)
+			return -err->code;
+	return 0;
+}
+
 /*
  * Places where every process may leave something, or where services of the host listen on sockets:
  * the box gets its own. XDG_RUNTIME_DIR usually lies in /run.
@@ -112,6 +133,8 @@ static int add_builtin(struct items *l, const struct rein_box_spec *spec, uint32
 	}
 	if (flags & REIN_PLAN_NETNS && !has(l, "/sys") && is_real_dir("/sys") &&
 	    add(l, (struct item){.kind = REIN_MOUNT_SYS, .target = "/sys"}, err) < 0)
+		return -err->code;
+	if (!(flags & REIN_PLAN_NETNS) && add_sys(l, err) < 0)
 		return -err->code;
 	for (char **e = spec->envp; e && *e; e++) {
 		const char *dir = *e + sizeof("XDG_RUNTIME_DIR=") - 1;
@@ -167,63 +190,132 @@ static int own(struct items *l, char **s, struct rein_err *err)
 	return 0;
 }
 
-/* mountinfo writes space, tab, newline and backslash as three octal digits. */
-static void unescape(char *s)
-{
-	char *out = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*out++ = *s;
-		}
-	}
-	*out = 0;
-}
-
 /*
  * Root sees no error when an overlay covers a tree with mounts in it: they are simply gone. So all
  * of the host's mounts are candidates, and those that end up inside an overlay are put back read-only.
  */
-static int add_mounted(struct items *l, struct rein_err *err)
+static int add_mounted(struct items *l, const struct rein_mounts *mounts, struct rein_err *err)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t cap = 0;
-	int rc = 0;
+	for (size_t i = 0; i < mounts->n; i++) {
+		const char *point = mounts->v[i].point;
 
-	if (!f)
-		return rein_err_errno(err, "open /proc/self/mountinfo");
-	while (rc == 0 && getline(&line, &cap, f) > 0) {
-		char *p = line, *end;
-
-		for (int i = 0; i < 4 && p; i++) {
-			p = strchr(p, ' ');
-			p = p ? p + 1 : NULL;
-		}
-		end = p ? strchr(p, ' ') : NULL;
-		if (!end)
+		if (*point != '/' || rein_streq(point, "/") || has(l, point))
 			continue;
-		*end = 0;
-		unescape(p);
-		if (*p != '/' || rein_streq(p, "/") || has(l, p))
-			continue;
-		rc = own(l, &p, err);
-		if (rc == 0)
-			rc = add(l,
-				 (struct item){.kind = REIN_MOUNT_BIND,
-					       .flags = REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE |
-							REIN_MOUNT_OPTIONAL,
-					       .target = p,
-					       .source = p,
-					       .found = true},
-				 err);
+		if (add(l,
+			(struct item){.kind = REIN_MOUNT_BIND,
+				      .flags = REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE |
+					       REIN_MOUNT_OPTIONAL,
+				      .target = point,
+				      .source = point,
+				      .found = true},
+			err) < 0)
+			return -err->code;
 	}
-	free(line);
-	fclose(f);
+	return 0;
+}
+
+/* What follows dir in path: "" or "/...". path lies within dir. */
+static const char *below(const char *path, const char *dir)
+{
+	return rein_streq(dir, "/") ? path : path + strlen(dir);
+}
+
+/* "/a" and "/b" to "/a/b"; "/" and "/b" to "/b", "/a" and "" or "/" to "/a". Owned by the list. */
+static int join(struct items *l, const char *dir, const char *rest, char **ret, struct rein_err *err)
+{
+	char *path = rein_asprintf("%s%s", rein_streq(dir, "/") ? "" : dir,
+				   rein_streq(rest, "/") ? "" : rest);
+	int rc;
+
+	if (!path)
+		return rein_err_nomem(err);
+	*ret = *path ? path : (char *)(uintptr_t) "/";
+	rc = own(l, ret, err);
+	rein_free(path);
 	return rc;
+}
+
+static const struct rein_mount *mount_of(const struct rein_mounts *mounts, const char *path)
+{
+	const struct rein_mount *best = NULL;
+
+	for (size_t i = 0; i < mounts->n; i++) {
+		const struct rein_mount *m = &mounts->v[i];
+
+		if (rein_path_within(path, m->point) &&
+		    (!best || strlen(m->point) >= strlen(best->point)))
+			best = m;
+	}
+	return best;
+}
+
+static bool same_file(const char *a, const char *b, bool *is_dir)
+{
+	struct stat x, y;
+
+	if (lstat(a, &x) < 0 || lstat(b, &y) < 0 || x.st_dev != y.st_dev || x.st_ino != y.st_ino)
+		return false;
+	*is_dir = S_ISDIR(x.st_mode);
+	return true;
+}
+
+static bool in_root(const struct rein_box_spec *spec, const char *path)
+{
+	for (size_t i = 0; spec && i < spec->nroots; i++)
+		if (rein_path_within(path, spec->roots[i].real))
+			return true;
+	return false;
+}
+
+/*
+ * The same part of a file system may be mounted at several places. What is hidden here, or below here
+ * by a mask, is covered there too. Names count only if they lead to the same file: something else may
+ * be mounted over them. If masked is given, its roots have masks of their own and stay.
+ */
+static int add_aliases(struct items *l, const struct rein_mounts *mounts, const char *path,
+		       const struct rein_box_spec *masked, struct rein_err *err)
+{
+	const struct rein_mount *home = mount_of(mounts, path);
+	char *inner, *here, *there;
+
+	if (!home || rein_mounts_kind(home->fstype) == REIN_FS_PSEUDO)
+		return 0;
+	if (join(l, home->root, below(path, home->point), &inner, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < mounts->n; i++) {
+		const struct rein_mount *m = &mounts->v[i];
+		bool inside = rein_path_within(m->root, inner), is_dir;
+
+		if (m == home || m->major != home->major || m->minor != home->minor ||
+		    (!inside && !rein_path_within(inner, m->root)))
+			continue;
+		if (join(l, m->point, inside ? "" : below(inner, m->root), &there, err) < 0 ||
+		    join(l, path, inside ? below(m->root, inner) : "", &here, err) < 0)
+			return -err->code;
+		if (has(l, there) || rein_streq(here, there) || in_root(masked, there) ||
+		    !same_file(here, there, &is_dir))
+			continue;
+		if (add(l,
+			(struct item){.kind = is_dir ? REIN_MOUNT_HIDE_DIR : REIN_MOUNT_HIDE_FILE,
+				      .flags = REIN_MOUNT_OPTIONAL,
+				      .target = there},
+			err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+static int add_all_aliases(struct items *l, const struct rein_mounts *mounts,
+			   const struct rein_box_spec *spec, struct rein_err *err)
+{
+	for (size_t i = 0; i < spec->nroots; i++)
+		if (spec->roots[i].mask && add_aliases(l, mounts, spec->roots[i].real, spec, err) < 0)
+			return -err->code;
+	for (size_t i = 0; i < spec->npaths; i++)
+		if (spec->paths[i].access == REIN_PATH_HIDE &&
+		    add_aliases(l, mounts, spec->paths[i].path, NULL, err) < 0)
+			return -err->code;
+	return 0;
 }
 
 /*
@@ -463,6 +555,7 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 		    struct rein_plan **ret, struct rein_err *err)
 {
 	__attribute__((cleanup(items_done))) struct items l = {0};
+	__attribute__((cleanup(rein_mounts_done))) struct rein_mounts mounts = {0};
 	auto_buf struct rein_buf b = REIN_BUF(REIN_PLAN_MAX - 1);
 	bool pivot = setup->flags & REIN_PLAN_PIVOT;
 
@@ -471,7 +564,9 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 	if (add_roots(&l, spec, err) < 0 || add_paths(&l, spec, err) < 0 ||
 	    add_builtin(&l, spec, setup->flags, err) < 0)
 		return -err->code;
-	if (!(setup->flags & REIN_PLAN_USERNS) && add_mounted(&l, err) < 0)
+	if (rein_mounts_read(NULL, &mounts, err) < 0 || add_all_aliases(&l, &mounts, spec, err) < 0)
+		return -err->code;
+	if (!(setup->flags & REIN_PLAN_USERNS) && add_mounted(&l, &mounts, err) < 0)
 		return -err->code;
 	if (add_sockets(&l, err) < 0)
 		return -err->code;

@@ -26,7 +26,7 @@ struct child {
 	const char *program;
 	int plan, control;
 	bool raise; /* a new user namespace: carry its rights over the exec */
-	int sys;
+	volatile int sys; /* written by the child, in our memory */
 };
 
 /*

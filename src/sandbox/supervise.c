@@ -150,15 +150,13 @@ static int open_in(int root, const char *path)
  * Where a relative path starts, as a path from the box's root: the kernel names it, and it counts only
  * if that name leads back to the same place.
  */
-static bool base_path(const struct rein_supervisor *s, pid_t pid, int root, int dirfd, char *to,
-		      size_t size)
+static bool base_path(pid_t pid, int root, int dirfd, char *to, size_t size)
 {
 	auto_close int place = open_link(pid, "cwd", dirfd == AT_FDCWD ? -1 : dirfd);
 	auto_close int again = -1;
 	char link[64];
 	ssize_t n;
 
-	(void)s;
 	if (place < 0)
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
@@ -171,7 +169,7 @@ static bool base_path(const struct rein_supervisor *s, pid_t pid, int root, int 
 }
 
 /* Split off the last component and open the directory it is in. */
-static bool locate(const struct rein_supervisor *s, pid_t pid, int root, struct side *side)
+static bool locate(pid_t pid, int root, struct side *side)
 {
 	char full[2 * PATH_MAX], *slash;
 	size_t len = strlen(side->path);
@@ -184,7 +182,7 @@ static bool locate(const struct rein_supervisor *s, pid_t pid, int root, struct 
 		return false;
 	if (side->path[0] == '/') {
 		full[0] = 0;
-	} else if (!base_path(s, pid, root, side->dirfd, full, PATH_MAX)) {
+	} else if (!base_path(pid, root, side->dirfd, full, PATH_MAX)) {
 		return false;
 	}
 	if (slash) {
@@ -275,6 +273,9 @@ static bool assume(const struct rein_supervisor *s, pid_t pid)
 
 	if (!s->root)
 		return true;
+	/* Without any capability nobody in the box can be another than we are. */
+	if (!s->caps)
+		return sys_caps_set(SYS_CAP(CAP_SYS_PTRACE), s->all, 0) == 0;
 	if (!read_rights(pid, &r))
 		return false;
 	if (sys_caps_set(SWITCH_CAPS, s->all, 0) < 0 ||
@@ -325,7 +326,7 @@ static char *path_of(const struct side *side)
 /* A pair or nothing. */
 static void note(struct rein_supervisor *s, char *from, char *to)
 {
-	if (!from || !to) {
+	if (!from || !to || rein_streq(from, to)) {
 		rein_free(from);
 		rein_free(to);
 		return;
@@ -351,10 +352,10 @@ static void remember(struct rein_supervisor *s, const struct renaming *r)
 	}
 }
 
-/* It came to nothing. */
-static void forget(struct rein_supervisor *s, const struct renaming *r)
+/* It came to nothing: back to how many there were. */
+static void forget(struct rein_supervisor *s, size_t noted)
 {
-	for (size_t n = r->flags & RENAME_EXCHANGE ? 6 : 2; n && s->link_renames.n; n--)
+	while (s->link_renames.n > noted)
 		rein_free(s->link_renames.v[--s->link_renames.n]);
 }
 
@@ -371,15 +372,15 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 {
 	bool ourselves = regain(s);
 	auto_close int root = open_link((pid_t)n->pid, "root", -1);
-	auto_close int box_root = open_link(s->box, "root", -1);
 	dev_t from_dev, to_dev;
+	size_t noted;
 	int rc;
 
-	if (!ourselves || root < 0 || box_root < 0 || !valid(s, n->id) || !same_place(root, box_root))
+	if (!ourselves || root < 0 || !valid(s, n->id) || !same_place(root, s->box_root))
 		return 1;
 	/* the way to both names is walked with the caller's rights */
-	if (!assume(s, (pid_t)n->pid) || !locate(s, (pid_t)n->pid, box_root, &r->from) ||
-	    !locate(s, (pid_t)n->pid, box_root, &r->to))
+	if (!assume(s, (pid_t)n->pid) || !locate((pid_t)n->pid, s->box_root, &r->from) ||
+	    !locate((pid_t)n->pid, s->box_root, &r->to))
 		return 1;
 	if (!is_dir(r->from.parent, r->from.name) &&
 	    !(r->flags & RENAME_EXCHANGE && is_dir(r->to.parent, r->to.name))) {
@@ -391,12 +392,13 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
 	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
+	noted = s->link_renames.n;
 	remember(s, r);
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
 	if (errno != EXDEV) { /* [S2] */
 		rc = -errno;
-		forget(s, r);
+		forget(s, noted);
 		return rc;
 	}
 	if (!assume_tree(s))
@@ -405,7 +407,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	if (rc == 0)
 		atomic_fetch_add(&s->moved, 1);
 	else
-		forget(s, r);
+		forget(s, noted);
 	return rc;
 }
 
@@ -467,8 +469,11 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	s->running = true;
-	if (pthread_create(&s->thread, NULL, serve, s) != 0) {
+	/* While we still have the right to look at pid 1, which nobody else may. */
+	if (s->box_root < 0)
+		s->box_root = open_link(s->box, "root", -1);
+	s->running = s->box_root >= 0;
+	if (!s->running || pthread_create(&s->thread, NULL, serve, s) != 0) {
 		/* Without a thread of its own, whose rights can be changed, nothing is carried out. */
 		s->running = false;
 		serve_one(s);
@@ -483,4 +488,5 @@ void rein_supervisor_end(struct rein_supervisor *s)
 		pthread_join(s->thread, NULL);
 	s->running = false;
 	rein_closep_(&s->listener);
+	rein_closep_(&s->box_root);
 }

@@ -22,6 +22,7 @@
 struct rein_supervisor {
 	int listener; /* owned */
 	pid_t box;    /* pid 1 of the box, as seen here */
+	int box_root; /* its root directory, once there was something to do */
 	bool root;    /* we have rights the box has not: lay them down */
 	uint64_t all; /* what we have ourselves, for looking at the caller */
 	uint64_t caps;

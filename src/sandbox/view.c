@@ -452,6 +452,57 @@ static const char *unfit(const struct rein_mount *m)
 	return NULL;
 }
 
+/* The mount a path lies on. */
+static const struct rein_mount *mount_of(const struct plan *p, const char *path)
+{
+	const struct rein_mount *best = NULL;
+
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+
+		if (rein_path_within(path, m->point) &&
+		    (!best || strlen(m->point) >= strlen(best->point)) && mount_visible(p, i))
+			best = m;
+	}
+	return best;
+}
+
+/* "/a" + "/b/c" behind "/b" = "/a/c"; the root of everything adds no slash of its own. */
+static void rebase(const char *path, const char *from, const char *to, char *ret, size_t size)
+{
+	const char *rest = path + (rein_streq(from, "/") ? 0 : strlen(from));
+
+	snprintf(ret, size, "%s%s", rein_streq(to, "/") && *rest ? "" : to,
+		 rein_streq(rest, "/") ? "" : rest);
+}
+
+/* Does the mount show again what one of our trees holds, or a part of it? */
+static bool is_alias(const struct plan *p, const struct rein_mount *m)
+{
+	char inside[2 * PATH_MAX];
+
+	for (size_t i = 0; i < p->v->ncow; i++) {
+		const struct rein_mount *o = mount_of(p, p->v->cow[i].path);
+
+		if (!o || o == m || o->major != m->major || o->minor != m->minor)
+			continue;
+		rebase(p->v->cow[i].path, o->point, o->root, inside, sizeof(inside));
+		if (rein_path_within(m->root, inside) || rein_path_within(inside, m->root))
+			return true;
+	}
+	return false;
+}
+
+/* Two copies of one tree would go different ways: one of them stays as it is. */
+static int keep_alias(struct plan *p, const struct rein_mount *m)
+{
+	if (rein_view_note_(p->v, false, "%s is read-only here: it shows what is elsewhere too",
+			    m->point) < 0 ||
+	    rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) < 0)
+		return nomem(p);
+	return 0;
+}
+
 static bool mount_inside(const struct plan *p, const char *dir)
 {
 	for (size_t i = 0; i < p->mounts.n; i++)
@@ -487,6 +538,11 @@ static int whole_as_root(struct plan *p)
 		if (rein_streq(m->point, "/") || is_private(m->point) || unfit(m) ||
 		    is_cow(p->v, m->point) || !mount_visible(p, i))
 			continue;
+		if (is_alias(p, m)) {
+			if (keep_alias(p, m) < 0)
+				return -p->err->code;
+			continue;
+		}
 		if (add_cow(p, m->point, true) < 0)
 			return -p->err->code;
 	}
@@ -515,7 +571,7 @@ static int whole_as_user(struct plan *p)
 
 		if (rein_streq(m->point, "/") || is_private(m->point) || m->ro ||
 		    rein_mounts_kind(m->fstype) == REIN_FS_PSEUDO || !mount_visible(p, i) ||
-		    access(m->point, W_OK) < 0 || is_cow(p->v, m->point))
+		    access(m->point, W_OK) < 0 || is_cow(p->v, m->point) || is_alias(p, m))
 			continue;
 		if (unfit(m) || mount_inside(p, m->point)) {
 			const char *why = unfit(m);
@@ -544,6 +600,8 @@ static int nested_mount(struct plan *p, const struct rein_mount *m, const struct
 			"copy-on-write view of a tree with mounts in it: unmount it, choose "
 			"a --workspace beside it, or run as root",
 			m->point, c->path);
+	if (!why && is_alias(p, m))
+		why = "it shows what is elsewhere too";
 	if (!why)
 		return add_cow(p, m->point, c->whole);
 	if (kept_with_parent(p->v, m->point))
@@ -732,7 +790,7 @@ static int hide_path(struct plan *p, const char *path)
 		return 0;
 	drop_inside(v, path);
 	c = rein_view_cow_of_(v, path);
-	if (c)
+	if (c && !kept_with_parent(v, path))
 		return rein_strlist_add(&c->hide, path) < 0 ? nomem(p) : 0;
 	if (S_ISLNK(st.st_mode))
 		return 0; /* nothing can be mounted on a link; its target is hidden */
@@ -763,6 +821,51 @@ static int hide_all(struct plan *p)
 		if (hide_path(p, real) < 0)
 			return rein_err_prefix(p->err, "'%s' is a link", path);
 	}
+	return 0;
+}
+
+/* Other mounts of the same filesystem show a hidden path, or a tree with hidden files, again. */
+static int hide_aliases(struct plan *p, const char *base, bool tree)
+{
+	const struct rein_mount *own = mount_of(p, base);
+	char inside[2 * PATH_MAX], alias[2 * PATH_MAX];
+
+	if (!own)
+		return 0;
+	rebase(base, own->point, own->root, inside, sizeof(inside));
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+
+		if (m == own || m->major != own->major || m->minor != own->minor || !mount_visible(p, i))
+			continue;
+		if (rein_path_within(inside, m->root))
+			rebase(inside, m->root, m->point, alias, sizeof(alias));
+		else if (tree && rein_path_within(m->root, inside))
+			snprintf(alias, sizeof(alias), "%s", m->point);
+		else
+			continue;
+		if (rein_path_within(alias, base) || rein_path_within(base, alias) ||
+		    (tree && rein_path_within(alias, p->v->workspace)) ||
+		    faccessat(AT_FDCWD, alias, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (rein_strlist_add(&p->hidden, alias) < 0)
+			return nomem(p);
+	}
+	return 0;
+}
+
+static int hide_all_aliases(struct plan *p)
+{
+	size_t n = p->hidden.n;
+
+	for (size_t i = 0; i < n; i++)
+		if (hide_aliases(p, p->hidden.v[i], false) < 0)
+			return -p->err->code;
+	if (hide_aliases(p, p->v->workspace, true) < 0)
+		return -p->err->code;
+	for (size_t i = 0; i < p->v->ncow; i++)
+		if (!p->v->cow[i].whole && hide_aliases(p, p->v->cow[i].path, true) < 0)
+			return -p->err->code;
 	return 0;
 }
 
@@ -837,7 +940,7 @@ static int plan_steps(struct plan *p, struct rein_gitdir *git)
 		return -p->err->code;
 	settle_roots(p);
 	if (make_state(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
-	    hide_all(p) < 0 || apply_items(p) < 0 || keep_visible(p, p->home) < 0 ||
+	    hide_all_aliases(p) < 0 || hide_all(p) < 0 || apply_items(p) < 0 || keep_visible(p, p->home) < 0 ||
 	    keep_visible(p, cwd) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)
 		return -p->err->code;
 	qsort(p->v->paths, p->v->npaths, sizeof(*p->v->paths), by_rule_path);

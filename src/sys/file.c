@@ -191,6 +191,14 @@ int rein_file_copy_data(int src, int dst, struct rein_err *err)
 	return 0;
 }
 
+int rein_open_quiet(int dirfd, const char *name)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	int fd = openat(dirfd, name, flags | O_NOATIME);
+
+	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
+}
+
 int rein_file_same_data(int a, int b, struct rein_err *err)
 {
 	char x[32768], y[32768];

@@ -23,6 +23,8 @@ int rein_file_replace(int dirfd, const char *name, struct rein_str data, enum re
  * filesystem can. dst is grown before a byte of it changes, so that a full disk is found first.
  */
 int rein_file_copy_data(int src, int dst, struct rein_err *err);
+/* Open for reading without leaving a trace in the access time, where that is permitted. */
+int rein_open_quiet(int dirfd, const char *name);
 /* 1 same bytes, 0 different, negative error. */
 int rein_file_same_data(int a, int b, struct rein_err *err);
 /*

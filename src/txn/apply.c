@@ -65,6 +65,17 @@ static int move(int from_fd, const char *from, int to_fd, const char *to, unsign
 		return 0;
 	if (errno == EEXIST)
 		return outsider(o, err);
+	if (errno == EXDEV)
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "'%s' cannot be moved: it comes from a lower layer of this container's "
+				    "file system, whose directories stay where they are; keep the "
+				    "workspace on a volume, or copy it (cp -a) to where you work",
+				    o->path);
+	if (errno == EINVAL && flags & RENAME_EXCHANGE)
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "'%s' cannot be replaced atomically: this file system does not "
+				    "exchange names (RENAME_EXCHANGE); keep the workspace on another one",
+				    o->path);
 	return rein_err_errno(err, "move '%s'", o->path);
 }
 

@@ -175,29 +175,38 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, struct r
 	return rein_err_prefix(err, "nothing was changed");
 }
 
+/* Stat a path of ours, whatever the modes on the way to it say. */
+static int look(int root, const char *path, struct rein_fp *ret)
+{
+	for (;;) {
+		auto_close int parent = -1;
+		struct rein_err err = {0};
+		const char *name;
+
+		if (rein_open_parent(root, path, &name, &parent, &err) == 0 &&
+		    rein_fp_at(parent, name, ret, &err) == 0)
+			return 0;
+		if (!rein_master_own_files(err.sys))
+			return -1;
+	}
+}
+
 /* What is in the real tree now, for later checks; and the ctimes our moves caused. */
 static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, struct rein_changes *c,
 		    bool forward)
 {
-	struct rein_err ignored = {0};
 	struct rein_moved moved;
 
 	rein_moved_open(s, &moved);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->after : &x->before;
-		auto_close int parent = -1;
-		const char *name;
 		struct rein_fp now;
 
 		if (x->skipped || (forward && x->kind == REIN_CHANGE_DELETED) ||
 		    (!forward && x->kind == REIN_CHANGE_CREATED))
 			continue;
-		if (rein_open_parent(d->real[x->root], x->path, &name, &parent, &ignored) < 0 &&
-		    (!rein_master_own_files(ignored.sys) ||
-		     rein_open_parent(d->real[x->root], x->path, &name, &parent, &ignored) < 0))
-			continue;
-		if (rein_fp_at(parent, name, &now, &ignored) < 0 || !now.mode)
+		if (look(d->real[x->root], x->path, &now) < 0 || !now.mode)
 			continue;
 		rein_moved_note(&moved, known, &now);
 		/* a written-through or attribute-only inode is the same before and after */

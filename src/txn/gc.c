@@ -78,7 +78,7 @@ static int to_trash(const struct rein_state *s, const char *id, struct rein_err 
 }
 
 /*
- * A directory without a description, or with an empty one, that nobody holds: a run that a power cut
+ * A directory without effects and without a description, or with an empty one, that nobody holds: a run that a power cut
  * ended before anything of it was on disk. A description that is there but cannot be read is left
  * alone: somebody's work may hang on it.
  */
@@ -91,10 +91,13 @@ static int collect_unborn(const struct rein_state *s, struct rein_gc_result *r, 
 		return -err->code;
 	for (size_t i = 0; i < names.n; i++) {
 		auto_free char *meta = rein_asprintf("%s/meta", names.v[i]);
+		auto_free char *changes = rein_asprintf("%s/changes", names.v[i]);
 		struct stat st = {0};
 
-		if (!meta)
+		if (!meta || !changes)
 			return rein_err_nomem(err);
+		if (faccessat(s->txn_fd, changes, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
 		if (fstatat(s->txn_fd, meta, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size > 0
 									     : errno != ENOENT)
 			continue;
@@ -138,7 +141,8 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 		if (!o->dry_run && to_trash(s, t->id, err) < 0)
 			return -err->code;
 	}
-	if (!o->dry_run && (empty_trash(s, err) < 0 || rein_moved_trim(s, err) < 0))
+	if (!o->dry_run && (empty_trash(s, err) < 0 || rein_moved_trim(s, err) < 0 ||
+			    rein_tree_remove(s->fd, "spare", err) < 0))
 		return -err->code;
 	*ret = r;
 	return 0;

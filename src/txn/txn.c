@@ -38,7 +38,7 @@ static int make_dir(const struct rein_state *s, struct rein_tx *t, struct rein_e
 {
 	for (int tries = 0; tries < 64; tries++) {
 		make_id(t->id, tries < 16 ? 4 : 6);
-		if (mkdirat(s->txn_fd, t->id, 0700) == 0) {
+		if (rein_spare_take(s, t->id) || mkdirat(s->txn_fd, t->id, 0700) == 0) {
 			t->dirfd = openat(s->txn_fd, t->id,
 					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (t->dirfd < 0 || flock(t->dirfd, LOCK_EX | LOCK_NB) < 0)
@@ -64,7 +64,9 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 		return rein_err_errno(err, "open '%s'", r->real);
 	if (upper < 0 || store < 0)
 		return rein_err_errno(err, "open '%s'", r->store);
-	/* the store was made a moment ago on the root's filesystem: that is now, in its clock */
+	/* the store is changed at this moment: that is now, in the clock of the root's filesystem */
+	if (futimens(store, NULL) < 0)
+		return rein_err_errno(err, "touch '%s'", r->store);
 	if (rein_fp_at(store, "", &fp, err) < 0 || rein_attrs_read(real, "", &a, err) < 0)
 		return -err->code;
 	*ret_begin = fp.ctime_ns;
@@ -146,12 +148,10 @@ int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 	return 0;
 }
 
-/*
- * Empty work, upper, store, transaction: four rmdirs when nothing happened. The overlay leaves a
- * mode-0 directory inside work.
- */
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
+	if (rein_spare_give(s, t))
+		return 0;
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_remove_store(&t->roots[i], err) < 0)
 			return -err->code;
@@ -225,7 +225,7 @@ static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, str
 		    !S_ISREG(x->after.mode) || x->before.size > BASE_MAX || x->clash)
 			continue;
 		real = open(t->roots[x->root].real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		in = openat(real, x->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		in = rein_open_quiet(real, x->path);
 		if (in < 0)
 			continue; /* then there is no merge for it */
 		snprintf(name, sizeof(name), "base/%zu", i);
@@ -331,6 +331,16 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (!rest.n)
 		return 0;
+	/* what lay in a directory that is now committed stands for itself */
+	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
+		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+
+		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
+		    !rein_path_within(rest.v[i].path, dir)) {
+			rest.v[i].top = true;
+			top = i;
+		}
+	}
 	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < rest.n; i++) {

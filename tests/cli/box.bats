@@ -389,3 +389,99 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	eq contents 12345 "$(cat "$bad" "$nl" "$long" ./-rf ' lead * [x] $(y)')"
 	eq five 5 "$(find . -mindepth 1 -maxdepth 1 -printf x | wc -c)"
 }
+
+@test "workspace: under /var/tmp and /tmp through a link, and with --whole-system" {
+	local d
+	for d in /tmp /var/tmp; do
+		d=$(mktemp -d "$d/rein-cli.XXXXXX")
+		mkdir "$d/w"
+		ln -s w "$d/link"
+		(
+			cd "$d/link"
+			rein run --commit -q -- sh -c 'echo 1 >f'
+			eq f 1 "$(cat "$d/w/f")"
+			rein run --commit -q --whole-system -- sh -c 'echo 2 >>f'
+			eq f $'1\n2' "$(cat f)"
+			rein undo -q
+			eq f 1 "$(cat f)"
+		)
+		rm -rf "$d"
+	done
+}
+
+@test "a user who is root of a namespace (a rootless container) has a box, too" {
+	need "kernel: no user namespaces" unshare -Urm true
+	echo 1 >f
+	run -0 unshare -Urm rein run --commit -q -- sh -c 'echo 2 >>f; mkdir d; id -u; grep CapEff /proc/self/status'
+	has "$output" 0000000000000000
+	eq f $'1\n2' "$(cat f)"
+	run -0 unshare -Urm rein undo -q
+	eq f 1 "$(cat f)"
+	[ ! -e d ]
+}
+
+@test "files of another owner or group: as root they keep it, without root the refusal is explained" {
+	is_root || return 0 # making such files takes root; the other half runs as an ordinary user from here
+	mkdir d
+	echo 1 | tee mine theirs d/x >/dev/null
+	chown 12345:54321 theirs d
+	# root in a box has no capability: others' files are as they are to anybody
+	run -2 rein run -q --discard -- sh -c 'echo 2 >>theirs'
+	rein run --commit -q --cap-add files -- sh -c 'echo 2 >>theirs; echo n >d/n; echo 2 >>mine'
+	eq owner 12345:54321 "$(stat -c %u:%g theirs)"
+	eq owner 12345:54321 "$(stat -c %u:%g d)"
+	eq new 0:0 "$(stat -c %u:%g d/n)"
+	rein undo -q
+	eq owner 12345:54321 "$(stat -c %u:%g theirs)"
+	eq content 1 "$(cat theirs)"
+	# as an ordinary user
+	chown -R 65534:65534 "$T"
+	chown -R 65534:54321 d
+	chown 65534:54321 theirs
+	as_user() { env PATH="$REIN_PUBLIC:$PATH" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+	run -0 as_user rein run --commit -- sh -c 'echo 3 >>mine; echo n >new; (echo 3 >>theirs) 2>/dev/null; true'
+	eq mine $'1\n3' "$(cat mine)"
+	eq theirs 1 "$(cat theirs)"
+	run -2 as_user rein run --discard -- sh -c 'echo 3 >>d/x'
+	has "$output" "another user or group"
+	eq group 65534:54321 "$(stat -c %u:%g d)"
+	# a workspace whose own directory is of a foreign group keeps it
+	chown 65534:54321 .
+	run -0 as_user rein run --commit -- sh -c 'echo n >new2'
+	has "$output" "1 created."
+	eq group 65534:54321 "$(stat -c %u:%g .)"
+}
+
+# on_overlay SCRIPT: run it with a workspace that is an overlay with a lower layer of d/x and f
+on_overlay() {
+	mkdir "$T/lower" "$T/upper" "$T/work"
+	echo 1 >"$T/lower/f"
+	mkdir "$T/lower/d" && echo x >"$T/lower/d/x"
+	run unshare -m --propagation private sh -ec '
+		mount -t overlay none -o "lowerdir=$1/lower,upperdir=$1/upper,workdir=$1/work" .
+		cd "$PWD"
+		eval "$2"
+		rein gc -q --keep-age 1ms
+		rm -rf ".rein-0"' sh "$T" "$1"
+}
+
+@test "a workspace on an overlay, as in a container: the layer lies elsewhere, commit and undo are the same" {
+	is_root || return 0 # mounting it takes root
+	on_overlay '
+		rein run --commit -q -- sh -c "echo 2 >>f; mkdir e; mv d/x e/x; echo n >n; rm -f none"
+		cat f; ls; rein undo -q; cat f; ls; rein redo -q; cat e/x; rein undo -q'
+	eq output $'1\n2\nd\ne\nf\nn\n1\nd\nf\nx' "$output"
+	eq status 0 "$status"
+}
+
+@test "a workspace on an overlay: directories of the lower layer cannot be moved; that is said, and nothing changes" {
+	is_root || return 0 # mounting it takes root
+	on_overlay '
+		rein run --commit -q -- sh -c "mv d e; echo 2 >>f" || echo "status $?"; ls; cat f d/x
+		rein run --commit -q -- rm -r d || echo "status $?"; cat d/x
+		rein discard -q; rein discard -q'
+	has "$output" "comes from a lower layer"
+	has "$output" "volume"
+	has "$output" $'status 125\nd\nf\n1\nx'
+	eq status 0 "$status"
+}

@@ -51,7 +51,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 }
 
 @test "streams: /dev/stdout and /dev/stderr can be opened by name, be they pipes or files" {
-	rein run -q -- sh -c 'echo e >/dev/stderr; echo o >/dev/stdout; cat /dev/stdin' >out 2>err <"$HOME/gitconfig"
+	rein run -q -- sh -c 'echo e >/dev/stderr; echo o >/dev/stdout; cat /dev/stdin' >>out 2>>err <"$HOME/gitconfig"
 	eq stderr e "$(cat err)"
 	eq stdout o "$(head -n 1 out)"
 	[ "$(wc -l <out)" -gt 1 ]

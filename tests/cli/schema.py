@@ -96,6 +96,7 @@ rein("LIST", "log", "--json", "--all")
 rein("GC", "gc", "--json", "--dry-run")
 rein("FAILURE", "show", "--json", "nope")
 rein("FAILURE", "run", "--json", "--workspace", "/nonexistent", "--", "true")
+rein("VERDICT", "classify", "--json", "rm -rf /; cat <<x >f; $(")
 if subprocess.run("rein help | grep -q '^  doctor'", shell=True, check=False).returncode == 0:
     rein("DOCTOR", "doctor", "--json")
 else:

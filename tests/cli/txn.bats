@@ -116,6 +116,24 @@ load helper
 	[ -e docs/x.md ] && [ ! -e new/m ] && [ -e new/deep/n ]
 }
 
+@test "commit --only: what is left of a new or of a deleted directory comes later" {
+	mkdir old && touch old/a old/b old/c
+	held sh -c 'mkdir new; echo 1 >new/a; echo 2 >new/b; rm -r old' >/dev/null
+	rein commit -q --only new/a --only old/a
+	eq new a "$(ls new)"
+	eq old $'b\nc' "$(ls old)"
+	rein commit -q
+	eq new $'a\nb' "$(ls new)"
+	eq b 2 "$(cat new/b)"
+	[ ! -e old ] || die "old is still there: $(ls old)"
+	rein undo -q
+	eq new a "$(ls new)"
+	eq old $'b\nc' "$(ls old)"
+	rein undo -q
+	eq all old "$(ls)"
+	eq old $'a\nb\nc' "$(ls old)"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'

@@ -143,6 +143,12 @@ void alias_examine(const struct tree *before, const struct tree *after, const st
 	for (size_t i = 0; i < ours.nlinks; i++)
 		follow(&c, &ours.links[i], keep_changes, ret);
 	find_lost(&c, after, &ours, ret);
+	for (size_t i = 0; i < before->n && !ret->left_place; i++) {
+		const struct tree_entry *b = &before->v[i], *a = tree_find(after, b->path);
+
+		ret->left_place = S_ISREG(b->st.st_mode) && b->st.st_nlink > 1 &&
+				  (!a || a->st.st_ino != b->st.st_ino);
+	}
 	for (size_t i = 0; i < c.ncopies; i++)
 		if (c.changed[i] && other_changed(&c, c.ino[i], (unsigned)i + 1))
 			ret->may_refuse = true;

@@ -9,6 +9,10 @@
  * change is lost with the name it was made through, if that is deleted while another stays. Both
  * are limits of the kernel that Rein's documentation names; such operations are taken out of the
  * sequence, except that a share of the sequences keeps changes through two names.
+ *
+ * Which file a renamed and changed copy was, Rein tells from its access time. Where many files
+ * share one (ops_stamps_together) that leaves a doubt when a name of a file with several left its
+ * place, and Rein refuses: accepted there only.
  */
 #ifndef REIN_DIFFER_ALIAS_H
 #define REIN_DIFFER_ALIAS_H
@@ -18,6 +22,7 @@
 
 struct alias_finding {
 	bool may_refuse; /* two names were changed */
+	bool left_place; /* a name of a file with several was renamed or deleted */
 	bool *out;	 /* one per operation: to be taken out; caller frees */
 	bool any_out;
 };

@@ -421,7 +421,9 @@ static void check_undo(struct trial *t)
 
 static bool is_documented_refusal(const struct trial *t, const struct lab_result *r)
 {
-	return t->d->rootless && t->alias.may_refuse &&
+	bool doubt = t->alias.left_place && ops_stamps_together(t->s->seed);
+
+	return t->d->rootless && (t->alias.may_refuse || doubt) &&
 	       (r->status == STATUS_CONFLICT || r->status == STATUS_HELD);
 }
 

@@ -435,6 +435,8 @@ static void pairs(struct options *o, struct tally *t)
 		struct verdict v;
 
 		g.one_name_only = true; /* whether two names meet is the other mode's question */
+		if (o->d.rootless && !g.without)
+			g.without = "link";
 		g.chown = p.s.caps = false;
 		g.nops = (o->nops + 2) / 3;
 		gen_pair(&g, p.apart, &p.s.setup, p.run);
@@ -515,8 +517,7 @@ int main(int argc, char **argv)
 	printf("differ: %s%s, seeds %lu…%lu: %lu sequences, %lu operations, %lu %s, %lu failed\n",
 	       o.d.rootless ? "ordinary user" : "root", o.pairs ? ", pairs" : "", o.seed,
 	       o.seed + t.cases - 1, t.cases, t.ops, t.refused,
-	       o.pairs ? "refused as conflicts" : "refused (two names of one file changed)",
-	       t.failed);
+	       o.pairs ? "refused as conflicts" : "refused (hard links)", t.failed);
 	if (o.d.extra_links)
 		printf("differ: %u files show a link more: the undo store holds the deleted name\n",
 		       o.d.extra_links);

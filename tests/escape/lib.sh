@@ -3,6 +3,8 @@
 # The scene outside: a workspace with secrets, canaries around it, a victim that listens everywhere; and
 # the comparison of the host before and after. Sourced by run and by the attacks on commit.
 
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
 number=0 failed=0
 ok() { number=$((number + 1)); printf 'ok %d - %s\n' "$number" "$1"; }
 not_ok() {
@@ -38,7 +40,7 @@ begin() {
 		[ "$(id -u)" = 0 ] || skip_all "needs root"
 		uid=0 gid=0;;
 	user*)
-		if [ "$(id -u)" = 0 ]; then uid=64123 gid=64123; else uid=$(id -u) gid=$(id -g); fi;;
+		if [ "$(id -u)" = 0 ]; then uid=$((20000 + $$ % 40000)) gid=$uid; else uid=$(id -u) gid=$(id -g); fi;;
 	*) echo "no kind of box '$1'" >&2; exit 2;;
 	esac
 	if [ "$(id -u)" = 0 ]; then
@@ -138,7 +140,11 @@ disposal=(--discard)
 
 # Everything about the files around the box, access times aside.
 files() {
-	find "$base/outside" "$base/home" "$base/bin" "$base/ws" -printf '%p %i %m %U %G %s %T@ %C@ %l\n' | sort
+	find "$base/outside" "$base/home" "$base/bin" "$base/ws" -printf '%p %i %m %U %G %s %T@ %C@ %l\n' | sort |
+		case ${kind:-} in # roots of other mounts: with --whole-system Rein's store comes and goes there
+		*whole*) sed -E "s#^($base/(home|ws)) .*#\1#";;
+		*) cat;;
+		esac
 	find "$base/outside" "$base/home" "$base/bin" "$base/ws" -type f -print0 | sort -z | xargs -0 sha256sum
 }
 host_state() {

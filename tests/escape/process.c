@@ -263,6 +263,21 @@ static verdict stdio_is_no_way_out(void)
 	return NULL;
 }
 
+/* The driver gave the canary outside as standard input, for reading: on its own mount, which is writable. */
+static verdict reopen_stdin(void)
+{
+	if (scene.box & BOX_TTY)
+		return NULL;
+	TRY(REFUSED(open("/proc/self/fd/0", O_RDWR | O_CLOEXEC), E(EACCES), E(EPERM), E(EROFS)));
+	TRY(REFUSED(open("/dev/stdin", O_WRONLY | O_TRUNC | O_CLOEXEC), E(EACCES), E(EPERM), E(EROFS)));
+	TRY(REFUSED(truncate("/proc/self/fd/0", 0), E(EACCES), E(EPERM), E(EROFS)));
+	TRY(REFUSED(chmod("/proc/self/fd/0", 0777), E(EACCES), E(EPERM), E(EROFS)));
+	TRY(REFUSED(fchmod(0, 0777), E(EACCES), E(EPERM), E(EROFS)));
+	TRY(REFUSED(futimens(0, NULL), E(EACCES), E(EPERM), E(EROFS)));
+	return REFUSED(linkat(AT_FDCWD, "/proc/self/fd/0", AT_FDCWD, in(scene.ws, "stdin-link"), AT_SYMLINK_FOLLOW),
+		       E(EXDEV), E(EACCES), E(EPERM), E(EROFS));
+}
+
 /* Not in the process table of the host: the driver sees that these are gone after the run. */
 static verdict daemon_left_behind(void)
 {
@@ -321,6 +336,7 @@ const struct attempt process_attempts[] = {
 	{"oom_score_adj of processes outside", oom_score_outside, 0, 0},
 	{"inherited descriptors", inherited_descriptors, 0, 0},
 	{"standard descriptors", stdio_is_no_way_out, 0, 0},
+	{"opening standard input again, for writing", reopen_stdin, 0, 0},
 	{0},
 };
 

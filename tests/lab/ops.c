@@ -707,7 +707,7 @@ void ops_run(const struct ops *o, uint16_t *errnos, struct op_log *log)
 	}
 }
 
-static void stamp_at(int dirfd, const char *name, uint64_t hash)
+static void stamp_at(int dirfd, const char *name, uint64_t hash, bool together)
 {
 	struct timespec t[2];
 	struct dirent *d;
@@ -729,7 +729,7 @@ static void stamp_at(int dirfd, const char *name, uint64_t hash)
 		dir = fdopendir(fd);
 		while (dir && (d = readdir(dir)))
 			if (not_dots(d))
-				stamp_at(fd, d->d_name, hash);
+				stamp_at(fd, d->d_name, hash, together);
 		if (dir)
 			closedir(dir);
 		if (opened && fchmodat(dirfd, name, st.st_mode & 07777, 0) < 0)
@@ -738,14 +738,22 @@ static void stamp_at(int dirfd, const char *name, uint64_t hash)
 	/* Hard-linked names share one inode: the time must not depend on which came last. */
 	if (!S_ISDIR(st.st_mode) && st.st_nlink > 1)
 		hash = lab_mix((uint64_t)st.st_size * 31 + st.st_nlink);
-	t[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
+	/* files that came at the same moment share their access time; others do not */
+	t[0] = together ? (struct timespec){.tv_nsec = UTIME_OMIT}
+			: (struct timespec){.tv_sec = 1600000000 + (int64_t)(hash % 1000000),
+					    .tv_nsec = (long)(lab_mix(hash) % 1000000000)};
 	t[1] = (struct timespec){.tv_sec = 978307200 + (int64_t)(hash % 600000000),
 				 .tv_nsec = (long)(hash >> 32) % 1000000000};
 	if (utimensat(dirfd, name, t, AT_SYMLINK_NOFOLLOW) < 0)
 		lab_die_errno("set the time of '%s'", name);
 }
 
+bool ops_stamps_together(uint64_t seed)
+{
+	return seed % 5 == 0;
+}
+
 void ops_stamp(uint64_t seed)
 {
-	stamp_at(AT_FDCWD, ".", seed);
+	stamp_at(AT_FDCWD, ".", seed, ops_stamps_together(seed));
 }

@@ -64,5 +64,8 @@ void ops_done(struct ops *o);
 void ops_run(const struct ops *o, uint16_t *errnos, struct op_log *log);
 /* Give every entry under the current directory, and it itself, an old time made from its path. */
 void ops_stamp(uint64_t seed);
+/* Every fifth seed leaves the access times as they came: many files share one, as after unpacking.
+ */
+bool ops_stamps_together(uint64_t seed);
 
 #endif

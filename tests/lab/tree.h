@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A tree as it is: every name with type, content, mode, owner, links, times and attributes, taken
- * without changing anything but access times. Two pictures are compared exactly; what is allowed to
- * differ is said in struct tree_rules and nowhere else.
+ * without changing anything, file access times included. Two pictures are compared exactly; what is
+ * allowed to differ is said in struct tree_rules and nowhere else.
  *
  * Sparseness: the bytes SEEK_DATA reports may exceed the other side's by TREE_SPARSE_SLACK (block
  * rounding, and copies that fill holes below one copy step); a hole may be where data was zero.
@@ -46,7 +46,8 @@ struct tree_rules {
 	 * a file may show more links than expected. How often that was is added here. NULL: no.
 	 */
 	unsigned *extra_links;
-	bool inodes; /* the inode numbers must be the same, too */
+	bool loose_directory_times; /* two ran at once: a directory's time is either's */
+	bool inodes;		    /* the inode numbers must be the same, too */
 };
 
 void tree_take(struct tree *t, const char *path, struct timespec start);

@@ -86,19 +86,23 @@ static void landlock_allow(const struct box *box, int ruleset, uint32_t index, u
 	close(fd);
 }
 
-/* A file the caller gave as a standard stream may be opened again, as /dev/stderr, and written. */
-static void landlock_allow_stream(const struct box *box, int ruleset, int stream, uint64_t rights)
+/*
+ * What the command was given to write to may also be opened again by name, /dev/stdout and the like.
+ * A pipe or socket is on no file system that Landlock looks at.
+ */
+static void landlock_allow_streams(const struct box *box, int ruleset, uint64_t rights)
 {
-	const uint64_t for_files = SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_TRUNCATE;
-	int mode = fcntl(stream, F_GETFL);
 	struct stat st;
 
-	if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY || mode & O_PATH || fstat(stream, &st) < 0 ||
-	    !S_ISREG(st.st_mode))
-		return;
-	/* EBADFD: a file of no file system anybody can name (memfd), which Landlock lets be */
-	if (sys_landlock_allow(ruleset, stream, rights & for_files) < 0 && errno != EBADFD)
-		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
+	for (int fd = 0; fd < 3; fd++) {
+		if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY || fstat(fd, &st) < 0 ||
+		    !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)))
+			continue;
+		if (sys_landlock_allow(ruleset, fd,
+				       rights & (SYS_LANDLOCK_WRITE_FILE | SYS_LANDLOCK_TRUNCATE)) < 0 &&
+		    errno != EBADFD && errno != EINVAL)
+			box_step_failed(box, REIN_STEP_LANDLOCK, 0);
+	}
 }
 
 /*
@@ -125,8 +129,7 @@ static void enforce_landlock(struct box *box)
 		    (m->kind == REIN_MOUNT_BIND && !(m->flags & REIN_MOUNT_RDONLY)))
 			landlock_allow(box, ruleset, i, rules.handled_access_fs);
 	}
-	for (int stream = 0; stream <= 2; stream++)
-		landlock_allow_stream(box, ruleset, stream, rules.handled_access_fs);
+	landlock_allow_streams(box, ruleset, rules.handled_access_fs);
 	if (sys_landlock_restrict(ruleset) < 0)
 		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 	close(ruleset);

@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct box the_box = {
@@ -127,6 +129,17 @@ static void check_stdio(const struct box *box)
 	}
 }
 
+/* A caller's odd execution domain (readable means executable, no page at zero ...) ends here. */
+static void check_personality(const struct box *box)
+{
+	const unsigned long harmless = PER_LINUX32 | UNAME26 | ADDR_NO_RANDOMIZE;
+	long now = syscall(SYS_personality, 0xffffffffl);
+
+	if (now < 0 || ((unsigned long)now & ~harmless &&
+			syscall(SYS_personality, (unsigned long)now & harmless) < 0))
+		box_step_failed(box, REIN_STEP_STDIO, 3);
+}
+
 static size_t put_number(char *to, uint32_t v)
 {
 	char digits[10];
@@ -201,6 +214,7 @@ int main(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	box->plan = load(box);
 	check_stdio(box);
+	check_personality(box);
 	box->umask = umask(0);
 	identify(box);
 	box_mount(box);

@@ -322,8 +322,9 @@ static void hide(const struct box *box, uint32_t index, const struct private *p)
 	int over = open(rein_plan_str(box->plan, m->target), O_PATH | O_CLOEXEC);
 	int fd;
 
-	if (over < 0 && (errno == ENOENT || errno == ENOTDIR) && m->flags & REIN_MOUNT_OPTIONAL)
-		return; /* gone, or already covered with what holds it */
+	if (over < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES) &&
+	    m->flags & REIN_MOUNT_OPTIONAL)
+		return; /* gone, out of reach, or covered with what holds it */
 	fd = over < 0 ? -1 : clone_private(p, dir ? "empty" : "nothing", MOUNT_ATTR_RDONLY);
 	if (fd < 0 || sys_mount_attach_fd(fd, over) < 0)
 		box_step_failed(box, REIN_STEP_HIDE, index);

@@ -27,7 +27,7 @@
 struct start {
 	const struct box *box;
 	char **argv, **envp;
-	int sys;
+	volatile int sys; /* written by the child, in our memory, where no compiler looks for it */
 };
 
 /* Offsets to pointers, in our private copy of the plan. */
@@ -67,6 +67,7 @@ static void exec_command(struct start *s)
 	const char *name = s->argv[0], *dir = rein_plan_str(s->box->plan, s->box->plan->search);
 	size_t len = strlen(name);
 	static char path[PATH_MAX];
+	struct stat st;
 	int best = ENOENT;
 
 	if (len == 0 || strchr(name, '/')) {
@@ -83,7 +84,8 @@ static void exec_command(struct start *s)
 			exec_one(path, s);
 			if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 				return;
-			if (errno == EACCES)
+			/* A directory nobody may search says nothing about the command. */
+			if (errno == EACCES && fstatat(AT_FDCWD, path, &st, 0) == 0)
 				best = EACCES;
 		}
 		dir += n;

@@ -39,9 +39,9 @@ ends() {
 
 # has TEXT: standard input must contain it, whatever its case.
 has() {
-	text=$(cat)
-	printf '%s\n' "$text" | grep -qiF -e "$1" || {
-		printf 'no "%s" in:\n%s\n' "$1" "$text"
+	heard=$(cat)
+	printf '%s\n' "$heard" | grep -qiF -e "$1" || {
+		printf 'no "%s" in:\n%s\n' "$1" "$heard"
 		return 1
 	}
 }
@@ -67,7 +67,7 @@ cases() {
 		*)
 			failed=$((failed + 1))
 			echo "FAILED ($who): $name"
-			sed 's/^/    /' "$trial/said" | tail -n 20
+			sed 's/^/    /' "$trial/said" | head -n 40
 			;;
 		esac
 	done

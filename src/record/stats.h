@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting what is in the record, for reports and metrics. Pure: events in, numbers out. */
+#ifndef REIN_RECORD_STATS_H
+#define REIN_RECORD_STATS_H
+
+#include "base/err.h"
+#include "model/event.h"
+
+#define REIN_STATS_NAMES   64 /* different words of one kind that are told apart */
+#define REIN_STATS_BUCKETS 12 /* upper bounds of durations; the last is infinity */
+
+struct rein_tally_entry {
+	char name[48];
+	uint64_t n;
+};
+
+struct rein_tally {
+	struct rein_tally_entry v[REIN_STATS_NAMES];
+	unsigned n;
+	uint64_t other; /* of names that found no place */
+};
+
+struct rein_histogram {
+	uint64_t bucket[REIN_STATS_BUCKETS];
+	uint64_t n;
+	double sum_s;
+};
+
+extern const double rein_stats_bounds[REIN_STATS_BUCKETS - 1]; /* seconds */
+
+struct rein_stats_day {
+	uint64_t day; /* since 1970 */
+	uint64_t actions, refused, held, failed;
+};
+
+struct rein_stats {
+	uint64_t events, first_ns, last_ns;
+	uint64_t type[REIN_EV__MAX];
+	struct rein_tally level, decision, result, agent, approver, refused_rule, reach, kind, user;
+	struct rein_tally level_decision; /* "level decision" */
+	struct rein_tally violation;	  /* rule or result of violations and limits */
+	uint64_t created, modified, deleted, renamed, bytes, net_in, net_out, written;
+	struct rein_histogram run, decide;
+	/* Actions: all events that share an action id count once. */
+	uint64_t actions, runs, runs_recorded, refused, held, failed, undone, overridden;
+	uint64_t grave, grave_approved, grave_refused, grave_unapproved;
+	struct rein_stats_day *day;
+	size_t ndays, day_cap;
+	struct rein_stats_map *map; /* of actions */
+};
+
+int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rein_err *err);
+void rein_stats_finish(struct rein_stats *s); /* once, after the last event; sorts and sums up */
+void rein_stats_done(struct rein_stats *s);
+uint64_t rein_tally_get(const struct rein_tally *t, const char *name);
+
+#endif

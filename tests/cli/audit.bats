@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The record from outside: its verbs on a made-up history.
+load helper
+
+more_setup() { "$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 60 3 >/dev/null; }
+log_file() { echo "$REIN_STATE/audit/00000001.log"; }
+
+@test "log: filters, text, counts, JSON; nothing found is said" {
+	eq lines 5 "$(rein audit log -n 5 --json | wc -l)"
+	[ "$(rein audit log -n 1000 --json --type request | wc -l)" = 60 ]
+	run rein audit log --agent claude --type request -n 3
+	has "$output" claude
+	hasnt "$output" codex
+	rein audit log -n 1000 --json --text "git push" | while read -r line; do has "$line" push; done
+	run rein audit log --agent nobody
+	eq status 0 "$status"
+	has "$output" "nothing in the record matches"
+	run -125 rein audit log --nonsense
+	run -125 rein audit log --since whenever
+}
+
+@test "show: the whole story of an action, in order" {
+	local id
+	id=$(rein audit log -n 1 --json --type commit | field action)
+	run rein audit show "$id"
+	has "$output" request
+	has "$output" decision
+	has "$output" commit
+	eq same "$(rein audit show "$id" --json | wc -l)" "$(rein audit log -n 1000 --json --action "$id" | wc -l)"
+	run -125 rein audit show nosuchthing
+}
+
+@test "verify: whole; a changed byte, a cut, a foreign key are told and the status says so" {
+	local key
+	rein audit verify
+	rein audit verify --all
+	rein audit verify -i
+	key=$(rein audit verify --json | field key)
+	rein audit verify --key "$key"
+	run -125 rein audit verify --key "0000000000000000000000000000000000000000000000000000000000000000"
+	cp "$(log_file)" keep
+	sed -i '0,/claude/s//cloude/' "$(log_file)"
+	run -125 rein audit verify
+	has "$output" "NOT whole"
+	head -c 2000 keep >"$(log_file)"
+	run -125 rein audit verify --json
+	eq whole false "$(field whole <<<"$output")"
+	cat keep >"$(log_file)"
+	rein audit verify
+}
+
+@test "verify: the independent verifier says the same" {
+	python3 "$REIN_SOURCE/tests/record/verify.py" "$REIN_STATE/audit"
+	sed -i '0,/claude/s//cloude/' "$(log_file)"
+	run -1 python3 "$REIN_SOURCE/tests/record/verify.py" "$REIN_STATE/audit"
+}
+
+@test "prove: an event and the growth of the record, checked without it" {
+	local id
+	id=$(rein audit log -n 1 --json --type request | field id)
+	rein audit prove "$id" >p
+	rein audit prove 10 100 >c
+	mv "$REIN_STATE" gone
+	rein audit verify p
+	rein audit verify c
+	sed -i 's/"line":/"line":1/' p
+	run -125 rein audit verify p
+	mv gone "$REIN_STATE"
+}
+
+@test "export: every format, and an archive that verifies elsewhere" {
+	local f
+	for f in jsonl csv cef syslog ocsf; do
+		rein audit export --format $f -o out.$f
+		[ "$(wc -l <out.$f)" -gt 100 ] || die "$f is short"
+	done
+	python3 -c 'import csv, json
+for n in ("out.jsonl", "out.ocsf"):
+    for l in open(n): json.loads(l)
+rows = list(csv.reader(open("out.csv", newline="")))
+assert len({len(r) for r in rows}) == 1, "rows of different length"'
+	run -125 rein audit export --format xml
+	rein audit export --archive arch
+	REIN_STATE=/nonexistent rein audit verify --archive arch
+	truncate -s -1 arch/00000001.log
+	run -125 rein audit verify --archive arch
+}
+
+@test "report: html, markdown, JSON; a broken record is said in it" {
+	rein audit report --format html -o r.html
+	grep -q '<svg' r.html
+	run ! grep -Eq '<script|https?://' r.html
+	rein audit report --format md | grep -q '^# What the agents did'
+	eq actions 60 "$(rein audit report --format json | field actions)"
+	sed -i '0,/claude/s//cloude/' "$(log_file)"
+	rein audit report --format md | grep -q 'NOT whole'
+	eq whole false "$(rein audit report --format json | field integrity.whole)"
+}
+
+@test "hold, prune, release: old segments go, what is held stays, the rest is provable" {
+	local hold
+	printf 'segment-size=20K\n' >"$REIN_STATE/audit/config"
+	"$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 400 3 >/dev/null
+	hold=$(rein audit hold --reason 'case 17' | cut -d' ' -f2)
+	has "$(rein audit hold --list)" "case 17"
+	has "$(rein audit prune --keep-size 20K)" "removed 0"
+	rein audit release "$hold" --reason done
+	has "$(rein audit prune --keep-size 40K --dry-run)" "would remove"
+	hasnt "$(rein audit prune --keep-size 40K)" "removed 0"
+	run ! test -e "$(log_file)"
+	rein audit verify
+	python3 "$REIN_SOURCE/tests/record/verify.py" "$REIN_STATE/audit"
+	rein audit log -n 5
+}
+
+@test "a loss is accepted in writing, and only when there is one" {
+	run -125 rein audit accept-loss --reason x
+	truncate -s 3000 "$(log_file)"
+	run -125 rein audit accept-loss
+	rein audit accept-loss --reason 'disk died'
+	has "$(rein audit verify)" "earlier one was lost"
+	has "$(rein audit log --type repair --json)" "disk died"
+}
+
+@test "similar, anchor, rotate-key, rebuild, alerts, metrics" {
+	has "$(rein audit similar git push origin dev)" "git push"
+	rein audit anchor -o heads
+	rein audit rotate-key
+	rein audit verify --anchor heads
+	rein audit rebuild
+	rein audit alerts 2>said
+	grep -q 'alert agent.new' said
+	rein audit alerts 2>again
+	[ ! -s again ]
+	rein metrics >m
+	grep -q '^rein_actions_total 60$' m
+	grep -q '^rein_record_whole 1$' m
+}
+
+@test "without a record every verb says so and none makes one" {
+	export REIN_STATE=$T/empty
+	run -125 rein audit log
+	has "$output" "no record"
+	run -125 rein audit verify
+	run -125 rein audit report
+	run -125 rein metrics
+	[ ! -e "$T/empty" ]
+}
