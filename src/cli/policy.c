@@ -133,13 +133,37 @@ static void place(const struct session *s, struct rein_action *a)
 	a->home = getenv("HOME");
 }
 
+static void test_failed(const struct session *s, struct rein_json *j, const struct rein_policy_test *t,
+			const struct rein_decision *d)
+{
+	if (!s->common.json) {
+		printf("%s:%u: expected %s%s%s, decided %s by %s: %s\n", rein_ui_path(t->file), t->line,
+		       rein_decide_name(t->expect), t->rule ? " by " : "", t->rule ? t->rule : "",
+		       rein_decide_name(d->decide), d->rule ? d->rule : "nothing", d->reason);
+		return;
+	}
+	rein_json_open(j, '{');
+	rein_json_path(j, "file", t->file);
+	rein_json_ku64(j, "line", t->line);
+	rein_json_kstr(j, "expected", rein_decide_name(t->expect));
+	rein_json_kstr(j, "decided", rein_decide_name(d->decide));
+	rein_json_kstr(j, "rule", d->rule);
+	rein_json_kstr(j, "reason", d->reason);
+	rein_json_close(j, '}');
+}
+
 static int verb_test(struct session *s, struct rein_err *err)
 {
+	auto_buf struct rein_buf b = REIN_BUF((size_t)16 << 20);
+	struct rein_json j = {.b = &b};
 	size_t failed = 0, n;
 	int rc = load(s, true, err);
 
 	if (rc < 0)
 		return rc;
+	rein_json_open(&j, '{');
+	rein_json_key(&j, "failures");
+	rein_json_open(&j, '[');
 	n = rein_policy_tests(s->policy);
 	for (size_t i = 0; i < n; i++) {
 		struct rein_policy_test t;
@@ -154,12 +178,14 @@ static int verb_test(struct session *s, struct rein_err *err)
 		if (d.decide == t.expect && (!t.rule || (d.rule && rein_streq(t.rule, d.rule))))
 			continue;
 		failed++;
-		printf("%s:%u: expected %s%s%s, decided %s by %s: %s\n", rein_ui_path(t.file), t.line,
-		       rein_decide_name(t.expect), t.rule ? " by " : "", t.rule ? t.rule : "",
-		       rein_decide_name(d.decide), d.rule ? d.rule : "nothing", d.reason);
+		test_failed(s, &j, &t, &d);
 	}
+	rein_json_close(&j, ']');
+	rein_json_ku64(&j, "tests", n);
+	rein_json_ku64(&j, "failed", failed);
+	rein_json_close(&j, '}');
 	if (s->common.json)
-		printf("{\"tests\":%zu,\"failed\":%zu}\n", n, failed);
+		rein_json_out(&b);
 	else if (!s->common.quiet)
 		rein_say("%zu of %zu tests as expected%s", n - failed, n,
 			 n ? "" : " (a policy carries them under 'tests:')");

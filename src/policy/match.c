@@ -278,6 +278,9 @@ static enum match match_one(const char *pattern, const char *path, bool tree, co
 	if (pattern[0] == '/')
 		return match_absolute(pattern, path, tree);
 	if (pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
+		if (!rein_path_within(path, at->home) && !(tree && rein_path_within(at->home, path)) &&
+		    !strpbrk(path, SPECIALS))
+			return MATCH_NO;
 		n = snprintf(full, sizeof(full), "%s%s", at->home, pattern + 1);
 		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
 	}
