@@ -37,12 +37,9 @@ static int read_text(const char *path, bool follow, struct rein_buf *b, struct r
 	return b->failed ? rein_err_set(err, REIN_E_LIMIT, "the policy '%s' is too large", path) : 1;
 }
 
-/* What cannot be read breaks the policy as well: an empty text is no policy, so adding it fails. */
-static int unreadable(struct rein_policy *p, enum rein_layer layer, const char *path, struct rein_err *err)
+static int unreadable(struct rein_policy *p, const struct rein_err *err)
 {
-	struct rein_err shadow = {0};
-
-	rein_policy_add(p, layer, path, STR(""), &shadow);
+	rein_policy_break(p, err);
 	return -err->code;
 }
 
@@ -54,7 +51,7 @@ static int add_file(struct rein_policy *p, enum rein_layer layer, const char *pa
 	if (rc == 0 && must)
 		rc = rein_err_set(err, REIN_E_NOTFOUND, "there is no policy '%s'", path);
 	if (rc < 0)
-		return unreadable(p, layer, path, err);
+		return unreadable(p, err);
 	return rc ? rein_policy_add(p, layer, path, (struct rein_str){text.p ? text.p : "", text.n}, err) : 0;
 }
 
@@ -73,7 +70,7 @@ static int add_directory(struct rein_policy *p, const char *dir, struct rein_err
 		return 0;
 	if (!d) {
 		rein_err_errno(err, "cannot read '%s'", dir);
-		return unreadable(p, REIN_LAYER_SYSTEM, dir, err);
+		return unreadable(p, err);
 	}
 	for (struct dirent *e; (e = readdir(d));) {
 		size_t n = strlen(e->d_name);
@@ -82,7 +79,7 @@ static int add_directory(struct rein_policy *p, const char *dir, struct rein_err
 			continue;
 		if (rein_strlist_take(&names, rein_asprintf("%s/%s", dir, e->d_name)) < 0) {
 			rein_err_nomem(err);
-			return unreadable(p, REIN_LAYER_SYSTEM, dir, err);
+			return unreadable(p, err);
 		}
 	}
 	if (names.n)
@@ -136,7 +133,7 @@ static int add_project(struct rein_policy *p, const char *project, struct rein_e
 	int rc = path ? read_text(path, false, &text, err) : rein_err_nomem(err);
 
 	if (rc < 0)
-		return unreadable(p, layer, path ? path : ".rein.yaml", err);
+		return unreadable(p, err);
 	if (rc == 0)
 		return 0;
 	if (is_trusted(project, &text))

@@ -327,6 +327,11 @@ static int broken(struct rein_policy *p, const struct rein_err *err)
 	return -err->code;
 }
 
+void rein_policy_break(struct rein_policy *p, const struct rein_err *err)
+{
+	broken(p, err);
+}
+
 int rein_policy_add(struct rein_policy *p, enum rein_layer layer, const char *file, struct rein_str yaml,
 		    struct rein_err *err)
 {

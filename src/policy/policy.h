@@ -39,6 +39,8 @@ int rein_policy_new_empty(struct rein_policy **ret, struct rein_err *err);
 int rein_policy_add(struct rein_policy *p, enum rein_layer layer, const char *file,
 		    struct rein_str yaml, struct rein_err *err);
 int rein_policy_seal(struct rein_policy *p, struct rein_err *err);
+/* For a caller that could not read a file: from now on everything is denied, with this reason [P1]. */
+void rein_policy_break(struct rein_policy *p, const struct rein_err *err);
 void rein_policy_free(struct rein_policy *p); /* NULL is fine */
 
 extern const char rein_policy_builtin[]; /* policy/builtin.yaml */
