@@ -18,7 +18,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <sys/resource.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

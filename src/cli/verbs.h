@@ -37,7 +37,9 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 
 /* Lines "  created   src/x.c" for people, at most max (0: all). */
 void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_changes *c, size_t max);
-void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c);
+/* err: what to say when no single path is to blame. */
+void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
+			  const struct rein_err *err);
 /* What no undo can bring back, said after a run. */
 void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o);
 
