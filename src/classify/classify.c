@@ -349,6 +349,7 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 					   .reach = REIN_REACH_IRREVERSIBLE,
 					   .facts = c->facts,
 					   .n_facts = 1,
+					   .calls_lost = true,
 					   .worst = &c->worst};
 		return &c->verdict;
 	}
@@ -364,6 +365,9 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 		.facts = c->facts,
 		.n_facts = cx->n_facts,
 		.worst = cx->has_worst ? &c->worst : NULL,
+		.calls = cx->calls,
+		.n_calls = cx->n_calls,
+		.calls_lost = cx->calls_lost || cx->over || cx->incomplete,
 		.text_bytes = (uint32_t)act->text_n,
 	};
 	c->arena.fail = NULL;
