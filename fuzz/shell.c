@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: shell text. Beyond not crashing: every range lies in the text, what was not
- * understood is never safe, the level is that of the worst fact, and a command followed by a harmless
- * one is never safer than alone.
+ * understood is never safe, the level is that of the worst fact, and a command after a harmless one
+ * is never safer than alone.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,12 +47,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	more = malloc(n + 8);
 	if (!more)
 		return 0;
+	for (size_t i = 0; i < 5; i++)
+		more[i] = "true\n"[i];
 	for (size_t i = 0; i < n; i++)
-		more[i] = (char)data[i];
-	for (size_t i = 0; i < 6; i++)
-		more[n + i] = "\ntrue\n"[i];
+		more[i + 5] = (char)data[i];
 	a.text = more;
-	a.text_n = n + 6;
+	a.text_n = n + 5;
 	v = rein_classify(c, &a, &err);
 	check(!v || v->level >= alone);
 	free(more);

@@ -170,8 +170,10 @@ static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 		if (o->arg) {
 			struct rein_str rest = str_from(f->s, k + 1);
 
-			if (rest.n && rest.p[0] == '=' && o->role != ROLE_CODE)
-				rest = str_from(rest, o->role == ROLE_DATA ? 0 : 1);
+			/* some programs take -o=x as well; awk -F= means the byte */
+			if (rest.n > 1 && rest.p[0] == '=' && o->role != ROLE_CODE &&
+			    o->role != ROLE_DATA)
+				rest = str_from(rest, 1);
 			if (rest.n)
 				val = sub_field(f, rest);
 			else if (o->arg == 1)
@@ -255,6 +257,7 @@ static void parse_call(struct ctx *cx, struct call *c)
 				long_option(cx, c, &i, false);
 			else
 				short_cluster(cx, c, &i);
+			ended = c->acts & ACT_GLOBALEND; /* python -m mod: the rest is the module's */
 			continue;
 		}
 		if (c->cmd->n_subs && !c->ops.n && !ended) {
@@ -548,6 +551,22 @@ static enum rein_fact_kind kind_of(const struct call *c)
 	return REIN_FACT_EXEC;
 }
 
+/* Stopping what watches the system is worse than stopping a server. */
+static void guards_stopped(struct ctx *cx, struct call *c)
+{
+	static const char *const guards[] = {"audit", "syslog", "journald", "falcon", "crowdstrike",
+					     "sentinel", "osquery", "wazuh", "ossec", "clamav", "clamd",
+					     "firewalld", "ufw", "fail2ban", "apparmor", "selinux",
+					     "sysmon", "mdatp", "defender", "rein"};
+
+	for (size_t i = 0; i < c->ops.n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(guards); k++)
+			if (str_has(c->ops.v[i].s, guards[k]) && !str_is(c->ops.v[i].s, "restart"))
+				fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS,
+				     REIN_REACH_CONTAINED, c->ops.v[i].at, show(cx, c->ops.v[i].s),
+				     "stops or changes what protects the system");
+}
+
 void call_base(struct ctx *cx, struct call *c)
 {
 	const struct know_cmd *cmd = c->cmd;
@@ -564,6 +583,12 @@ void call_base(struct ctx *cx, struct call *c)
 		struct rein_str note = rein_str(c->top->note);
 
 		/* "operand", "two": the base level only holds with so many operands */
+		if (str_is(note, "assign")) {
+			level = 0;
+			for (size_t i = 0; i < c->ops.n; i++)
+				if (memchr(c->ops.v[i].s.p, '=', c->ops.v[i].s.n))
+					level = cmd->level;
+		}
 		if ((str_is(note, "operand") && !c->ops.n) || (str_is(note, "two") && c->ops.n < 2))
 			level = 0;
 		/* "bare:yarn": for the program of that name the bare command is an installation */
@@ -574,6 +599,8 @@ void call_base(struct ctx *cx, struct call *c)
 	if (level || (reach_of(c, 0) > REIN_REACH_READONLY && !(c->acts & ACT_RDONLY)))
 		fact(cx, kind_of(c), level ? level : REIN_LEVEL_SAFE, reach_of(c, level), at, NULL,
 		     level ? why_of(cx, c) : "works in the workspace");
+	if (level && kind_of(c) == REIN_FACT_SERVICE)
+		guards_stopped(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 

@@ -74,10 +74,11 @@ static const struct know_cmd *find_in(const struct know *k, struct rein_str name
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		const char *m = k->cmds[mid].name;
-		int c = strncmp(name.p, m, name.n);
+		size_t n = strlen(m);
+		int c = memcmp(name.p, m, name.n < n ? name.n : n); /* a name may hold any byte */
 
-		if (!c && m[name.n])
-			c = -1;
+		if (!c)
+			c = name.n < n ? -1 : name.n > n;
 		if (!c)
 			return &k->cmds[mid];
 		if (c < 0)
@@ -348,6 +349,7 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 					   .reach = REIN_REACH_IRREVERSIBLE,
 					   .facts = c->facts,
 					   .n_facts = 1,
+					   .calls_lost = true,
 					   .worst = &c->worst};
 		return &c->verdict;
 	}
@@ -363,6 +365,9 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 		.facts = c->facts,
 		.n_facts = cx->n_facts,
 		.worst = cx->has_worst ? &c->worst : NULL,
+		.calls = cx->calls,
+		.n_calls = cx->n_calls,
+		.calls_lost = cx->calls_lost || cx->over || cx->incomplete,
 		.text_bytes = (uint32_t)act->text_n,
 	};
 	c->arena.fail = NULL;

@@ -134,7 +134,7 @@ static const char safe_modules[] =
 	"argparse logging warnings contextlib inspect traceback timeit zlib gzip secrets numbers "
 	"numpy pandas torch tensorflow scipy sklearn matplotlib django flask rich packaging "
 	"importlib.metadata pkg_resources site sysconfig xml.etree.ElementTree urllib.parse colorsys "
-	"__future__ abc codecs types array queue cmath sqlite3 shutil tempfile "
+	"this __future__ abc codecs types array queue cmath sqlite3 shutil tempfile "
 	"path fs util url querystring crypto assert events os buffer string_decoder punycode "
 	"node:path node:fs node:util node:url node:crypto node:assert node:os perf_hooks v8 "
 	"node:perf_hooks ./package.json ../package.json semver lodash typescript "
@@ -463,7 +463,10 @@ static void shell_call(struct code *c, size_t k)
 		return;
 	}
 	if (literal_arg(c, k, &arg, &after)) {
-		say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
+		bool bare = str_in(str_base(arg), "sh bash zsh dash ksh");
+
+		say(c, bare ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY, c->t[k].s,
+		    bare ? "code that opens a shell" : "code that runs another program");
 		run_text(c->cx, arg, c->at, &io);
 		return;
 	}
@@ -597,7 +600,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.') && str_is(name, "os.environ"))
+		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
 			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
 			     show(c->cx, name), "reads the whole environment");
 		return;

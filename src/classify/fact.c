@@ -64,6 +64,8 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		.target = target,
 		.reason = reason,
 		.program = cx->program,
+		.call = cx->call,
+		.cwd = cx->cwd_unknown ? (struct rein_str){0} : cx->cwd,
 	};
 	struct rein_fact *to;
 

@@ -19,6 +19,12 @@ static void secret_reads(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n && i < 5; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
+		if (str_has(s, "secret_access_key") || str_has(s, "session_token"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads a credential");
+		if (i == 0 && str_is(s, "read") && str_has(rein_str(c->top->name), "op"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads the value of a secret");
 		if (i < 3 && (str_has(s, "secret") || str_in(s, "ssm keyvault kv vault token tokens")))
 			secret = true;
 		if (str_in(s, "get-secret-value batch-get-secret-value get-session-token "
@@ -141,7 +147,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		if (!is_literal(s) && i < 3 && s.n == 1)
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->ops.v[i].at, s,
 			    "what it does at a service is only known when it runs");
-		if (s.n && s.p[0] != '-' && path_spot(cx, s).secret)
+		if (s.n && (str_has(s, "/") || str_has(s, ".")) && path_spot(cx, s).secret)
 			effect_read(cx, &c->ops.v[i]);
 	}
 	return data_unknown(TAINT_NET | cx->seen);
@@ -247,6 +253,8 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++)
 		role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	if (c->acts & ACT_RDONLY)
+		return data_unknown(TAINT_NET);
 	if (c->ops.n)
 		redis_command(cx, c->ops.v[0].s, c->ops.n > 1 ? c->ops.v[1].s : STR(""),
 			      c->ops.v[0].at);

@@ -184,7 +184,8 @@ struct data h_dd(struct ctx *cx, struct call *c)
 			continue;
 		f.s = str_from(f.s, 3);
 		effect_write(cx, &f, false);
-		if (in && str_in(in->s, "/dev/zero /dev/urandom /dev/random /dev/null"))
+		if (in && str_in(in->s, "/dev/zero /dev/urandom /dev/random /dev/null") &&
+		    path_spot(cx, f.s).place > PLACE_TMP_ROOT)
 			effect_delete(cx, &f, false);
 		vfile_put(cx, f.s, d, false);
 	}
@@ -417,7 +418,7 @@ struct data h_interp(struct ctx *cx, struct call *c)
 
 		if (str_in(module->val.s, "json.tool this calendar site sysconfig platform py_compile "
 					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "tabnanny trace symtable zipapp webbrowser cProfile")) {
+					  "build tabnanny trace symtable zipapp webbrowser cProfile")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);

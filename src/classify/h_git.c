@@ -207,15 +207,22 @@ static void urls(struct ctx *cx, struct call *c)
 	}
 }
 
-static void show_objects(struct ctx *cx, struct call *c)
+static void show_objects(struct ctx *cx, struct call *c, bool log)
 {
+	bool contents = !log;
+
+	for (size_t i = 1; i < c->argc; i++)
+		contents |= str_in(c->argv[i].s, "-p -u --patch");
 	/* HEAD:.env, :path, stash@{0}:file */
 	for (size_t i = 0; i < c->ops.n; i++) {
 		const char *colon = memchr(c->ops.v[i].s.p, ':', c->ops.v[i].s.n);
 		struct field f = c->ops.v[i];
 
-		if (!colon)
+		if (!colon) {
+			if (contents && path_spot(cx, f.s).secret)
+				effect_read(cx, &f);
 			continue;
+		}
 		f.s = str_from(f.s, (size_t)(colon - f.s.p) + 1);
 		if (path_spot(cx, f.s).secret)
 			effect_read(cx, &f);
@@ -257,8 +264,8 @@ struct data h_git(struct ctx *cx, struct call *c)
 		config(cx, c);
 	else if (str_in(sub, "clone fetch pull ls-remote remote submodule"))
 		urls(cx, c);
-	else if (str_in(sub, "show cat-file diff log"))
-		show_objects(cx, c);
+	else if (str_in(sub, "show cat-file diff log blame grep"))
+		show_objects(cx, c, str_is(sub, "log"));
 	if (str_is(sub, "push"))
 		urls(cx, c);
 	if (str_is(sub, "clean") && no_force)

@@ -331,9 +331,11 @@ struct data h_dns(struct ctx *cx, struct call *c)
 			fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     c->ops.v[i].at, show(cx, c->ops.v[i].s),
 			     "carries data out in a name lookup");
-		else if (has_hole(c->ops.v[i].s) && (c->ops.v[i].taint & TAINT_DECODED))
-			fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
-			     c->ops.v[i].at, NULL, "carries data out in a name lookup");
+		else if (has_hole(c->ops.v[i].s) && c->ops.v[i].s.n > 1 &&
+			 !(c->ops.v[i].taint & (TAINT_ENV | TAINT_INPUT | TAINT_NUMBER)))
+			fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
+			     c->ops.v[i].at, show(cx, c->ops.v[i].s),
+			     "may carry data out in a name lookup");
 	}
 	call_effects(cx, c);
 	return data_unknown(TAINT_NET);

@@ -200,6 +200,9 @@ static struct data run_code(struct ctx *cx, const struct field *f, struct io *io
 	struct data d = {.text = f->s, .known = is_literal(f->s), .taint = f->taint};
 	struct data out = run_text(cx, f->s, f->at, io);
 
+	if (d.known && f->taint & TAINT_DECODED)
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, NULL,
+		     "runs code that was encoded");
 	if (has_hole(f->s)) {
 		/* a hole among the arguments was judged where it stands; one that is the code was not */
 		if (f->taint & (TAINT_NET | TAINT_DECODED) || f->s.n == 1)
@@ -1051,7 +1054,8 @@ struct data h_watch(struct ctx *cx, struct call *c)
 	if (call_has(c, "-x"))
 		return exec_rest(cx, c, c->rest);
 	/* its words are joined and go through a shell: read them both ways */
-	exec_rest(cx, c, c->rest);
+	if (c->argc - c->rest > 1)
+		exec_rest(cx, c, c->rest);
 	code = join_fields(cx, c->argv + c->rest, c->argc - c->rest);
 	return run_code(cx, &code, c->io);
 }

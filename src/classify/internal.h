@@ -138,6 +138,10 @@ struct ctx {
 	bool lastpipe, extglob;
 	bool over; /* the budget is used up: nothing more is looked at */
 	const char *program;
+	uint32_t call; /* 1 + index of the call being looked at */
+	struct rein_call *calls;
+	size_t n_calls;
+	bool calls_lost;
 	struct range at;
 	void (*trace)(void *arg, const struct field *argv, size_t n);
 	void *trace_arg;

@@ -327,7 +327,7 @@ static void lit(struct parts *b, const char *s, size_t n, bool quoted)
 		 * Bytes below 5 carry meaning in values: in the original text they cannot stand
 		 * for themselves, in computed text they are holes and globs.
 		 */
-		if ((unsigned char)s[k] < 5 && !b->p->fixed) {
+		if (!s[k] || ((unsigned char)s[k] < 5 && !b->p->fixed)) {
 			b->p->odd = true;
 			continue;
 		}

@@ -145,7 +145,7 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 		/* the name is a pattern itself: does it match the literal pat, and mean it? */
 		size_t n_star = (size_t)-1, n_mark = 0, n = 0, q = 0;
 
-		if (name.n - solid < 5 || name.p[0] < 5 || memchr(pat, '*', np))
+		if (name.n - solid < 4 || name.p[0] < 5 || memchr(pat, '*', np))
 			return false;
 		while (q < np) {
 			if (n < name.n && (name.p[n] == GLOB_ONE || name.p[n] == pat[q])) {
@@ -493,7 +493,7 @@ struct spot path_spot(struct ctx *cx, struct rein_str s)
 	r.globs = !is_literal(r.path) && !r.holes;
 	eff = effective(r.path, false);
 	path_classes(cx, r.path, ~0u, cls);
-	if (!cls[KPATH_NOTSECRET])
+	if (!cls[KPATH_NOTSECRET] || !is_literal(r.path)) /* .env* is more than .env.example */
 		r.secret = cls[KPATH_SECRET];
 	r.persist = cls[KPATH_PERSIST];
 	r.agent = cls[KPATH_AGENT];

@@ -402,15 +402,38 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	return data_unknown(io->in.taint);
 }
 
+/* Remember what would be started, for rules that name programs and their words. */
+static void note_call(struct ctx *cx, const struct field *v, size_t n)
+{
+	struct rein_str *words;
+	struct rein_call *to;
+
+	if (cx->n_calls == REIN_VERDICT_CALLS) {
+		cx->calls_lost = true;
+		cx->call = 0;
+		return;
+	}
+	if (!cx->calls)
+		cx->calls = arena_alloc(cx->a, REIN_VERDICT_CALLS * sizeof(*cx->calls));
+	words = arena_alloc(cx->a, n * sizeof(*words));
+	to = &cx->calls[cx->n_calls++];
+	*to = (struct rein_call){.words = words, .n = n, .start = v[0].at.start, .end = v[0].at.end};
+	for (size_t i = 0; i < n; i++)
+		words[i] = v[i].s;
+	cx->call = (uint32_t)cx->n_calls;
+}
+
 struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 {
 	struct range at = cx->at;
+	uint32_t call = cx->call;
 	struct data d;
 	struct func *fn;
 
 	if (!n)
 		return data_known(STR(""));
 	if (!cx_step(cx) || cx->depth > 80) {
+		cx->calls_lost = true;
 		cx_incomplete(cx, v[0].at, "wrapped too deeply");
 		return data_unknown(0);
 	}
@@ -419,11 +442,11 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 		cx->trace(cx->trace_arg, v, n);
 	if (v[0].at.end)
 		cx->at = v[0].at;
+	note_call(cx, v, n);
+	if (v[0].taint & (TAINT_DECODED | TAINT_NET))
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, v[0].at,
+		     show(cx, v[0].s), "runs code that was encoded or downloaded");
 	fn = func_find(cx, v[0].s);
-	if (fn && !fn->active) {
-		d = call_function(cx, fn, v, n, io);
-		goto out;
-	}
 	if (fn) {
 		d = call_function(cx, fn, v, n, io);
 		goto out;
@@ -487,6 +510,7 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 	}
 out:
 	cx->at = at;
+	cx->call = call;
 	cx->depth--;
 	return d;
 }

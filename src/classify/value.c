@@ -211,6 +211,9 @@ void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t t
 	} else {
 		v->vals = val;
 		v->n_vals = 1;
+		/* set on one way only, and nobody set it before: it may also be empty */
+		if (cx->cond && !v->is_set && !append)
+			add_alt(cx, v, value_new(cx, STR(""), 0));
 	}
 	v->is_set = true;
 	v->is_array = false;
@@ -425,7 +428,7 @@ static const char *environment(struct ctx *cx, struct rein_str name)
 	const char *const *e = cx->act ? cx->act->environ_ : NULL;
 
 	for (; e && *e; e++)
-		if (!strncmp(*e, name.p, name.n) && (*e)[name.n] == '=')
+		if (strlen(*e) > name.n && !memcmp(*e, name.p, name.n) && (*e)[name.n] == '=')
 			return *e + name.n + 1;
 	return NULL;
 }

@@ -379,7 +379,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 			return rein_fail(&err, false);
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", end_text(r),
 			 r->tx.id);
-		rein_print_conflicts(&r->tx, &r->changes);
+		rein_print_conflicts(&r->tx, &r->changes, &err);
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  r->tx.id, r->tx.id);
 		return rein_code_exit(REIN_E_CONFLICT);

@@ -64,7 +64,7 @@ static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
 	if (err->code != REIN_E_CONFLICT)
 		return rein_fail(err, false);
 	rein_say("%sconflict:%s nothing was changed", rein_ui(stderr, REIN_RED), rein_ui_off(stderr));
-	rein_print_conflicts(t, c);
+	rein_print_conflicts(t, c, err);
 	if (commit)
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  t->id, t->id);

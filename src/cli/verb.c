@@ -93,7 +93,8 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 		fprintf(f, "  ... and %s more\n", rein_ui_count(left));
 }
 
-void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c)
+void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
+			  const struct rein_err *err)
 {
 	size_t shown = 0, left = 0;
 
@@ -113,4 +114,6 @@ void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c)
 	}
 	if (left)
 		rein_more("... and %s more", rein_ui_count(left));
+	if (!shown)
+		rein_more("%s", err->msg);
 }

@@ -21,11 +21,12 @@ int rein_cli_classify(int argc, char **argv);
 int rein_cli_audit(int argc, char **argv);
 int rein_cli_metrics(int argc, char **argv);
 int rein_cli_completion(int argc, char **argv);
+int rein_cli_policy(int argc, char **argv);
 int rein_cli_version(int argc, char **argv);
 int rein_cli_help(int argc, char **argv);
 
 extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
-	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[];
+	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_policy_opts[];
 
 /*
  * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with
@@ -36,7 +37,9 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 
 /* Lines "  created   src/x.c" for people, at most max (0: all). */
 void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_changes *c, size_t max);
-void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c);
+/* err: what to say when no single path is to blame. */
+void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
+			  const struct rein_err *err);
 /* What no undo can bring back, said after a run. */
 void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o);
 

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/str.h"
+
 /* Zero is "nobody looked" and ranks above everything: zeroed memory is never harmless. */
 enum rein_level {
 	REIN_LEVEL_NONE = 0,
@@ -65,6 +67,8 @@ struct rein_fact {
 	const char *target;  /* path, host, table …; NULL when there is none */
 	const char *reason;  /* plain words */
 	const char *program; /* the program that would do it; NULL outside commands */
+	struct rein_str cwd; /* where a relative target starts; empty: not known */
+	uint32_t call;	     /* 1 + index of the verdict's call that would do it; 0: none */
 };
 
 #endif

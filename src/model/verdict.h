@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/call.h"
 #include "model/effect_fact.h"
 
 #define REIN_VERDICT_FACTS 96 /* kept per verdict; the worst ones survive */
@@ -22,6 +23,9 @@ struct rein_verdict {
 	const struct rein_fact *facts; /* in the order of the text */
 	size_t n_facts;
 	const struct rein_fact *worst; /* what decided the level; NULL when safe without effects */
+	const struct rein_call *calls; /* every program that would start, in the order found */
+	size_t n_calls;
+	bool calls_lost; /* there were more, or some could not be told */
 	uint32_t text_bytes;	       /* length of the text the ranges point into */
 };
 

@@ -140,15 +140,27 @@ bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3])
 	return !r->ended;
 }
 
+/*
+ * The writers are dead, but their last bytes may still be on their way through the kernel: the end is
+ * EIO, not EAGAIN. The user's terminal takes as long as it likes.
+ */
 void rein_relay_drain(struct rein_relay *r)
 {
+	const int patience_ms = 1000; /* should anybody outside hold the other end */
+
 	while (r->master >= 0 || r->to_user_n) {
+		struct pollfd out = {.fd = r->output, .events = POLLOUT};
+		struct pollfd in = {.fd = r->master, .events = POLLIN};
+		int rc = r->to_user_n ? poll(&out, 1, -1) : poll(&in, 1, patience_ms);
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc <= 0)
+			break;
 		if (!r->to_user_n)
 			from_box(r);
 		else if (!flush(r->output, r->to_user, &r->to_user_n))
 			r->to_user_n = 0;
-		if (r->master >= 0 && !r->to_user_n && errno == EAGAIN)
-			break; /* nothing more can come: its writers are dead */
 	}
 	rein_closep_(&r->master);
 	r->master = -1;

@@ -85,7 +85,7 @@ int rein_tree_remove(int dirfd, const char *name, struct rein_err *err)
 	if (errno != ENOTEMPTY && errno != EEXIST && errno != EPERM && errno != EACCES)
 		return rein_err_errno(err, "remove '%s'", name);
 	fd = open_sub(dirfd, name);
-	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, 0) == 0)
+	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		fd = open_sub(dirfd, name);
 	if (fd < 0)
 		return rein_err_errno(err, "remove '%s'", name);

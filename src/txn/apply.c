@@ -141,7 +141,8 @@ static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, str
 		return lost(o, err);
 	to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (to < 0 && errno == EACCES &&
-	    fchmodat(e->real_fd, e->real_name, e->real.mode | S_IRUSR | S_IWUSR, 0) == 0)
+	    fchmodat(e->real_fd, e->real_name, e->real.mode | S_IRUSR | S_IWUSR,
+		     AT_SYMLINK_NOFOLLOW) == 0)
 		to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (to < 0)
 		return rein_err_errno(err, "write '%s'", o->path);
@@ -192,7 +193,7 @@ static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err
 	if ((e->real.mode & S_IRWXU) == S_IRWXU)
 		return 0;
 	if (fchmodat(e->real_fd, *e->real_name ? e->real_name : ".", (e->real.mode & 07777) | S_IRWXU,
-		     0) < 0)
+		     AT_SYMLINK_NOFOLLOW) < 0)
 		return rein_err_errno(err, "make '%s' writable", o->path);
 	return 0;
 }

@@ -239,6 +239,17 @@ static int links_inside(struct prep *p, const struct rein_change *top, const cha
 	return 0;
 }
 
+/* The name it is to share is the one it has already. */
+static bool is_that_file(struct prep *p, const struct rein_change *x)
+{
+	struct rein_err ignored = {0};
+	struct rein_fp fp;
+
+	return x->link_to && x->kind == REIN_CHANGE_MODIFIED &&
+	       rein_fp_at(p->d->real[x->root], x->link_to, &fp, &ignored) == 0 &&
+	       rein_fp_same_inode(&fp, &x->before);
+}
+
 static int prep_move(struct prep *p, const struct rein_change *x, int kind, struct rein_err *err)
 {
 	auto_free char *slot = kind == REIN_OP_DELETE ? new_slot(p, x->root, "undo", err)
@@ -359,7 +370,8 @@ static int prep_change(struct prep *p, const struct rein_change *x, struct rein_
 	case REIN_CHANGE_META:
 		return prep_meta(p, x, err);
 	case REIN_CHANGE_MODIFIED:
-		if (x->in_place && x->before.nlink > 1 && S_ISREG(x->before.mode))
+		if ((x->in_place && x->before.nlink > 1 && S_ISREG(x->before.mode)) ||
+		    (is_that_file(p, x) && S_ISREG(x->after.mode)))
 			return prep_inplace(p, x, err);
 		return prep_move(p, x, REIN_OP_EXCHANGE, err);
 	}

@@ -643,21 +643,14 @@ static void take_references(const struct crash *c, struct tree *trees)
 }
 
 static const struct option long_options[] = {
-	{"rein", required_argument, NULL, 'r'},
-	{"differ-ops", required_argument, NULL, 'd'},
-	{"only", required_argument, NULL, 'o'},
-	{"fault", required_argument, NULL, 'f'},
-	{"at", required_argument, NULL, 'n'},
-	{"sample", required_argument, NULL, 's'},
-	{"offset", required_argument, NULL, 'O'},
-	{"max-failures", required_argument, NULL, 'm'},
-	{"env", required_argument, NULL, 'e'},
-	{"user", no_argument, NULL, 'u'},
-	{"all-calls", no_argument, NULL, 'a'},
-	{"keep", no_argument, NULL, 'k'},
-	{"must-find", no_argument, NULL, 'M'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"rein", required_argument, NULL, 'r'},	  {"differ-ops", required_argument, NULL, 'd'},
+	{"only", required_argument, NULL, 'o'},	  {"fault", required_argument, NULL, 'f'},
+	{"at", required_argument, NULL, 'n'},	  {"sample", required_argument, NULL, 's'},
+	{"offset", required_argument, NULL, 'O'}, {"max-failures", required_argument, NULL, 'm'},
+	{"env", required_argument, NULL, 'e'},	  {"user", no_argument, NULL, 'u'},
+	{"all-calls", no_argument, NULL, 'a'},	  {"keep", no_argument, NULL, 'k'},
+	{"daily", no_argument, NULL, 'D'},	  {"must-find", no_argument, NULL, 'M'},
+	{"help", no_argument, NULL, 'h'},	  {0},
 };
 
 static void usage(void)
@@ -690,9 +683,17 @@ static char *path_of(const char *arg)
 	return path;
 }
 
+/* What changes most and breaks worst, in a time people wait for. */
+static void take_daily_sample(struct crash *c)
+{
+	c->only = "commit,undo,run";
+	c->fault = "kill,full-disk,sync-eio";
+	c->sample = 13;
+}
+
 static void parse(int argc, char **argv, struct crash *c)
 {
-	bool user = false;
+	bool user = false, daily = false;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -733,6 +734,9 @@ static void parse(int argc, char **argv, struct crash *c)
 		case 'k':
 			c->keep = true;
 			break;
+		case 'D':
+			daily = true;
+			break;
 		case 'M':
 			c->must_find = true;
 			break;
@@ -753,6 +757,8 @@ static void parse(int argc, char **argv, struct crash *c)
 	}
 	if (lab_full())
 		c->sample = 1;
+	else if (daily)
+		take_daily_sample(c);
 	c->who = (struct lab_who){.drop = user, .uid = ORDINARY_UID, .gid = ORDINARY_UID};
 	c->root = geteuid() == 0 && !user;
 }

@@ -676,8 +676,9 @@ static void op_attr(struct gen *g)
 		attr(g, path);
 	else if (what < 8)
 		ops_add(g->out, "rmx", path, attr_name(g));
-	else if (what < 9)
-		ops_add(g->out, "rmx", path, "system.posix_acl_access");
+	else if (what < 9) /* as root overlayfs takes the set-group-id bit away with it */
+		ops_add(g->out, "rmx", path,
+			g->o->root ? "system.posix_acl_default" : "system.posix_acl_access");
 	else if (g->o->chown)
 		file_caps(g, path);
 	free(path);

@@ -345,6 +345,6 @@ const struct attempt hidden_attempts[] = {
 	{"hidden files beneath the cover", beneath_the_cover, 0, 0},
 	{"secrets in environments", in_environment, 0, 0},
 	{"secrets in kernel memory and logs", in_kernel_logs, 0, 0},
-	{"the password file", shadow_file, 0, 0},
+	{"the password file", shadow_file, 0, BOX_WHOLE}, /* there packages that add users must work */
 	{0},
 };

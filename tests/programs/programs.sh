@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 # The programs: about_X says what it needs and what of its output no two runs have in common (except, a
 # pattern of paths; hashes=no if contents differ), setup_X makes the tree, do_X is run in both worlds.
-programs=(git git_worktree make npm pip hardlinks archive rsync vim sqlite python node java postgres bwrap patch compiler)
+programs=(git git_clone_linked git_worktree make npm pip hardlinks hardlinks_joined archive rsync vim vim_linked sqlite python node java postgres bwrap patch compiler)
 
 about_git() { needs=(git); except='/index$|/logs/|ORIG_HEAD|FETCH_HEAD|/objects/pack/|/objects/info|/COMMIT_EDITMSG|/info/refs|gc.pid|packed-refs'; }
 setup_git() {
@@ -12,15 +12,21 @@ setup_git() {
 	cd .. && git init -q -b main lib && cd lib && echo lib >lib.c && git add . && git commit -qm lib
 }
 do_git() {
-	git clone -q src clone && cd clone
+	git clone -q --no-hardlinks src clone && cd clone
 	git fetch -q origin topic:topic && git checkout -q topic && git rebase -q main
 	echo wip >>d1/f1; git stash -q; git stash pop -q; git commit -qam wip
 	git mv d2 moved && git commit -qm "directory moved"
-	git -c protocol.file.allow=always submodule --quiet add ../lib vendor/lib 2>/dev/null && git commit -qm submodule
+	git -c protocol.file.allow=always submodule --quiet add "file://${PWD%/clone}/lib" vendor/lib 2>/dev/null && git commit -qm submodule
 	git tag v1; git gc -q --prune=now; git fsck --strict 2>&1
 	git reset -q --hard HEAD~1; git clean -qfdx; git checkout -q main; git merge -q topic 2>&1
 	git log --all --format='%H %s'; git status --porcelain
 }
+
+# Objects linked, not copied. Without root the kernel gives the new name another inode number, which git does
+# not accept: there --no-hardlinks is needed, or a source outside the workspace.
+about_git_clone_linked() { needs=(git); only=root except='/index$|/logs/'; }
+setup_git_clone_linked() { setup_git; }
+do_git_clone_linked() { git clone -q src clone && git -C clone fsck --strict 2>&1 && git -C clone log --format='%H %s'; }
 
 # The git directory lies outside the workspace: Rein must make it writable too.
 about_git_worktree() { needs=(git); except='/index$|/logs/|ORIG_HEAD|/COMMIT_EDITMSG'; }
@@ -56,7 +62,7 @@ setup_make() {
 }
 do_make() { make -sj4 && ./prog && make -s clean && make -sj4 prog && touch src/f1.c && make -sj2 && ./prog; }
 
-about_npm() { needs=(npm node); except='/\.cache|\.package-lock.json$'; }
+about_npm() { needs=(npm node) optional=1; except='/\.cache|\.package-lock.json$'; }
 setup_npm() {
 	mkdir dep dep/lib app
 	echo '{"name":"dep","version":"1.0.0","main":"lib/index.js","bin":{"depbin":"lib/bin.js"}}' >dep/package.json
@@ -104,12 +110,16 @@ setup_hardlinks() {
 }
 do_hardlinks() {
 	for i in $(seq 1 2 60); do seq $((i + 1000)) >target/debug/deps/new && mv target/debug/deps/new target/debug/deps/lib$i.rlib && ln -f target/debug/deps/lib$i.rlib target/debug/lib$i.rlib; done
-	echo appended >>target/debug/deps/lib2.rlib; tail -n1 target/debug/lib2.rlib
 	mkdir target/debug/incremental/s-working; ln target/debug/incremental/old/* target/debug/incremental/s-working/
 	mv target/debug/incremental/s-working target/debug/incremental/s-final; rm -r target/debug/incremental/old
 	mkdir target/release; ln target/debug/lib*.rlib target/release/; mv target/debug/deps target/debug/deps2
-	find target -type f -links +1 | wc -l
+	cat target/release/* | sha256sum
 }
+
+# Old names that stay joined while one of them is written to: only where the kernel keeps an index, as root.
+about_hardlinks_joined() { needs=(); only=root; }
+setup_hardlinks_joined() { seq 100 >a; ln a b; mkdir d; ln a d/c; }
+do_hardlinks_joined() { echo appended >>a; tail -n1 b d/c; sed -i 1d b; cat a b d/c | sha256sum; truncate -s 7 d/c; cat a; }
 
 about_archive() { needs=(tar gzip truncate); }
 setup_archive() {
@@ -133,12 +143,17 @@ do_rsync() {
 }
 
 about_vim() { needs=(vim); }
-setup_vim() { seq 200 >text; ln text text.link; ln -s text sym; chmod 640 text; }
+setup_vim() { seq 200 >text; ln -s text sym; chmod 640 text; }
 do_vim() {
 	vim -es -u NONE -i NONE -c '%s/9/nine/g' -c 'normal Gofinal' -c wq text
-	vim -es -u NONE -i NONE --cmd 'set backup writebackup backupcopy=yes' -c '1d' -c wq sym; tail -n1 text.link; ls -A
+	vim -es -u NONE -i NONE --cmd 'set backup writebackup backupcopy=yes' -c '1d' -c wq sym; tail -n1 text; ls -A
 	vim -es -u NONE -i NONE -c 'normal inew' -c 'w! other' -c q; cat other
 }
+
+# Without root a file with several old names gets another inode number when it is first written to, and vim minds.
+about_vim_linked() { needs=(vim); only=root; }
+setup_vim_linked() { seq 200 >text; ln text link; }
+do_vim_linked() { vim -es -u NONE -i NONE -c '1d' -c wq text; head -n1 link; }
 
 about_sqlite() { needs=(sqlite3); hashes=no; except='-(wal|shm|journal)$'; }
 do_sqlite() {
@@ -206,7 +221,8 @@ do_postgres() {
 	"$bin/pg_controldata" data | grep state
 }
 
-about_bwrap() { needs=(bwrap); options=(--nested); }
+# Not as root: bwrap then makes no user namespace, and the box has no rights for the others.
+about_bwrap() { needs=(bwrap); only=user options=(--nested); }
 do_bwrap() {
 	bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --bind "$PWD" "$PWD" --unshare-pid --unshare-ipc --unshare-uts --hostname inner --die-with-parent \
 		sh -c 'echo made >inside; hostname; ls /tmp | wc -l; touch /usr/x 2>/dev/null || echo read-only'
@@ -221,9 +237,9 @@ do_patch() {
 	install -m 755 -D t deep/er/t; mv -T x w; cp -al w v; chmod -R g-w v; find . -type f | sort | xargs sha256sum | sha256sum; split -n 3 t part.; sort -o a a; truncate -s 10 b; mkfifo p1; ln -sfn w lnk; ln -sfn v lnk
 }
 
-about_compiler() { needs=(gcc g++ ld strip); }
+about_compiler() { needs=(gcc ld strip); }
 do_compiler() {
-	printf '#include <iostream>\n#include <thread>\nint main() { std::thread t([]{ std::cout << "c++\\n"; }); t.join(); }\n' >a.cc && g++ -O1 -pthread -o a a.cc && ./a
+	printf '#include <iostream>\n#include <thread>\nint main() { std::thread t([]{ std::cout << "c++\\n"; }); t.join(); }\n' >a.cc && if command -v g++ >/dev/null; then g++ -O1 -pthread -o a a.cc && ./a; fi
 	printf 'int x(void) { return 3; }\n' >l.c && gcc -shared -fPIC -o libl.so l.c && printf '#include <stdio.h>\nint x(void); int main(void) { printf("%%d\\n", x()); }\n' >m.c && gcc -flto -o m m.c -L. -ll -Wl,-rpath,"$PWD" && ./m && strip m && ./m
 	rm -f a.cc; gcc -static -o s m.c l.c && ./s
 }

@@ -23,6 +23,7 @@ struct box {
 	int listener; /* seccomp notifications, until handed over */
 	int terminal; /* master, until handed over */
 	int slave;
+	int given, reopened; /* standard input, if it is a file that was opened again; or -1 */
 	unsigned umask;
 	uint32_t ndevs, landlock;
 	uint64_t devs[32];

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <net/if.h>
 #include <signal.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 static struct box the_box = {
-	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1};
+	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1};
 
 void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds)
 {
@@ -206,6 +207,42 @@ static void identify(const struct box *box)
 		raise_loopback(box);
 }
 
+/*
+ * A file given for reading is on the host's own mount, where it could be opened again for writing
+ * through /proc, and its mode and times changed. So the same file is opened as the box sees it:
+ * read-only, or its copy. What has no name here (deleted, hidden) stays as it is. The two do not share
+ * their place in the file: it is carried over at the end.
+ */
+static void reopen_stdin(struct box *box)
+{
+	static char path[PATH_MAX];
+	struct stat was, is;
+	int flags = fcntl(0, F_GETFL), fd;
+	ssize_t n;
+
+	if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY || fstat(0, &was) < 0 || !S_ISREG(was.st_mode))
+		return;
+	n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/fd/0", path, sizeof(path) - 1);
+	if (n <= 0 || path[0] != '/')
+		return;
+	path[n] = 0;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (flags & (O_NONBLOCK | O_DIRECT)));
+	if (fd < 0)
+		return;
+	/* On an overlay the device is another, the rest is the same. */
+	if (fstat(fd, &is) < 0 || is.st_ino != was.st_ino || is.st_size != was.st_size ||
+	    is.st_mtim.tv_sec != was.st_mtim.tv_sec || is.st_mtim.tv_nsec != was.st_mtim.tv_nsec ||
+	    syscall(SYS_lseek, fd, syscall(SYS_lseek, 0, 0, SEEK_CUR), SEEK_SET) < 0) {
+		close(fd);
+		return;
+	}
+	box->given = fcntl(0, F_DUPFD_CLOEXEC, 16);
+	box->reopened = fcntl(fd, F_DUPFD_CLOEXEC, 16);
+	if (box->given < 0 || box->reopened < 0 || dup2(fd, 0) < 0)
+		box_step_failed(box, REIN_STEP_STDIO, 0);
+	close(fd);
+}
+
 int main(void)
 {
 	struct box *box = &the_box;
@@ -218,6 +255,7 @@ int main(void)
 	box->umask = umask(0);
 	identify(box);
 	box_mount(box);
+	reopen_stdin(box);
 	box_confine(box);
 	box_run(box);
 }

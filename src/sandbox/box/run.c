@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,9 @@ static void report_end(const struct box *box, int status, const struct rusage *r
 		.max_rss_kib = (uint64_t)ru->ru_maxrss,
 	};
 
+	/* whoever shares our caller's standard input goes on where the command stopped */
+	if (box->given >= 0)
+		syscall(SYS_lseek, box->given, syscall(SYS_lseek, box->reopened, 0, SEEK_CUR), SEEK_SET);
 	box_send(box, &note, NULL, 0);
 	_exit(0);
 }

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does it match? yes, no, or: it depends on what is only known at run time. Paths are compared as
+ * names; where links lead is the sandbox's business.
+ */
+#include <ctype.h>
+
+#include "base/glob.h"
+#include "model/call.h"
+#include "policy/internal.h"
+
+#define SPECIALS "\001\002\003"
+
+bool is_pattern(const char *s)
+{
+	return strpbrk(s, "*?[") != NULL;
+}
+
+uint64_t name_bit(struct rein_str name)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	for (size_t i = 0; i < name.n; i++)
+		h = (h ^ (unsigned char)name.p[i]) * 1099511628211ull;
+	return 1ull << ((h >> 58) & 63);
+}
+
+bool match_cmp(const struct cmp *c, uint64_t n)
+{
+	switch (c->op) {
+	case CMP_LT:
+		return n < c->n;
+	case CMP_LE:
+		return n <= c->n;
+	case CMP_EQ:
+		return n == c->n;
+	case CMP_NE:
+		return n != c->n;
+	case CMP_GE:
+		return n >= c->n;
+	case CMP_GT:
+		return n > c->n;
+	case CMP_NONE:
+		break;
+	}
+	return true;
+}
+
+bool match_name(const struct strs *patterns, const char *name)
+{
+	if (!patterns->n)
+		return true;
+	for (size_t i = 0; name && i < patterns->n; i++)
+		if (rein_streq(patterns->v[i], name) || rein_glob_name(patterns->v[i], name))
+			return true;
+	return false;
+}
+
+static size_t find_special(struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] >= '\001' && s.p[i] <= '\003')
+			return i;
+	return s.n;
+}
+
+/* Nothing of where it starts is known; to call that a match of every rule would stop everything. */
+static bool rootless(struct rein_str path)
+{
+	return find_special(path) <= 1;
+}
+
+/* Could a text with unknown stretches be one the pattern matches? Compare what both are sure of. */
+static bool compatible(const char *pattern, struct rein_str s)
+{
+	size_t head = strcspn(pattern, "*?[\\"), known = find_special(s), n = strlen(pattern), tail, left;
+
+	if (!n)
+		return known == 0;
+	if (memcmp(pattern, s.p, head < known ? head : known) != 0)
+		return false;
+	if (head == n && known > head)
+		return false;
+	for (tail = 0; tail < n && !strchr("*?[]\\", pattern[n - 1 - tail]); tail++)
+		;
+	for (left = 0; left < s.n && (s.p[s.n - 1 - left] < '\001' || s.p[s.n - 1 - left] > '\003'); left++)
+		;
+	if (left < tail)
+		tail = left;
+	return memcmp(pattern + n - tail, s.p + s.n - tail, tail) == 0;
+}
+
+static bool glob_word(const char *pattern, struct rein_str word)
+{
+	char text[1024];
+
+	if (!is_pattern(pattern))
+		return rein_str_eq(rein_str(pattern), word);
+	if (word.n >= sizeof(text))
+		return false;
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
+	/* words are not paths: a star also passes over a slash */
+	for (size_t i = 0; i < word.n; i++)
+		if (text[i] == '/')
+			text[i] = '\004';
+	return rein_glob_name(pattern, text);
+}
+
+enum match match_word(const struct strs *patterns, struct rein_str word)
+{
+	bool unsure = find_special(word) < word.n, maybe = false;
+
+	for (size_t i = 0; i < patterns->n; i++) {
+		if (unsure)
+			maybe |= compatible(patterns->v[i], word);
+		else if (glob_word(patterns->v[i], word))
+			return MATCH_YES;
+	}
+	return maybe ? MATCH_MAYBE : MATCH_NO;
+}
+
+/* example.com, *.example.com; a port or a user in the host does not hide it */
+bool match_host(const struct strs *patterns, const char *host)
+{
+	char name[256];
+	const char *at = strrchr(host, '@');
+	size_t n;
+
+	host = at ? at + 1 : host;
+	if (*host == '[') { /* [::1]:443 */
+		host++;
+		n = strcspn(host, "]");
+	} else {
+		const char *colon = strchr(host, ':');
+
+		n = colon && !strchr(colon + 1, ':') ? (size_t)(colon - host) : strcspn(host, "/");
+	}
+	while (n && host[n - 1] == '.')
+		n--;
+	if (n >= sizeof(name))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)tolower((unsigned char)host[i]);
+	name[n] = '\0';
+	for (size_t i = 0; i < patterns->n; i++)
+		if (rein_streq(patterns->v[i], name) || rein_glob_name(patterns->v[i], name))
+			return true;
+	return false;
+}
+
+/* Append component by component; ".." after something unknown leads nobody knows where. */
+static bool add_parts(char *out, size_t *n, size_t max, struct rein_str s)
+{
+	size_t i = 0;
+
+	while (i < s.n) {
+		size_t from;
+
+		while (i < s.n && s.p[i] == '/')
+			i++;
+		from = i;
+		while (i < s.n && s.p[i] != '/')
+			i++;
+		if (i == from || (i - from == 1 && s.p[from] == '.'))
+			continue;
+		if (i - from == 2 && s.p[from] == '.' && s.p[from + 1] == '.') {
+			if (find_special((struct rein_str){out, *n}) < *n)
+				return false;
+			while (*n && out[*n - 1] != '/')
+				--*n;
+			*n -= *n > 0;
+			continue;
+		}
+		if (*n + (i - from) + 2 >= max)
+			return false;
+		out[(*n)++] = '/';
+		memcpy(out + *n, s.p + from, i - from);
+		*n += i - from;
+	}
+	return true;
+}
+
+/* As facts show their targets: an ellipsis for what is not known, stars of patterns as they are. */
+static size_t unshow(const char *s, char *out, size_t max)
+{
+	size_t n = 0, len = strlen(s);
+
+	for (const char *c = s; *c && n + 2 < max; c++) {
+		if (!strncmp(c, "…", 3)) {
+			out[n++] = REIN_WORD_ANY;
+			c += 2;
+		} else if (*c == '*' || *c == '?') {
+			out[n++] = *c == '*' ? REIN_WORD_STAR : REIN_WORD_ONE;
+		} else {
+			out[n++] = *c;
+		}
+	}
+	if (len >= 240) /* it may have been cut there */
+		out[n++] = REIN_WORD_ANY;
+	return n;
+}
+
+bool path_absolute(const char *target, struct rein_str cwd, const struct place *at, char *out, size_t max)
+{
+	char plain[2048];
+	struct rein_str s = {plain, unshow(target, plain, sizeof(plain))};
+	size_t n = 0;
+
+	if (s.n && (s.p[0] == '~' && (s.n == 1 || s.p[1] == '/'))) {
+		cwd = rein_str(at->home);
+		s.p++, s.n--;
+	} else if (s.n && s.p[0] == '/') {
+		cwd = STR("/");
+	} else if (!s.n) {
+		return false;
+	} else if (s.p[0] == REIN_WORD_ANY || !cwd.n) {
+		cwd = STR("\001"); /* somewhere: the end of it is known */
+	}
+	if (!add_parts(out, &n, max, cwd) || !add_parts(out, &n, max, s))
+		return false;
+	if (!n)
+		out[n++] = '/';
+	out[n] = '\0';
+	return true;
+}
+
+/* dir for "dir" followed by two stars: the directory itself counts as its inside. */
+static bool names_tree(const char *pattern, const char *path)
+{
+	size_t n = strlen(pattern);
+	char dir[2048];
+
+	if (n < 4 || n >= sizeof(dir) || !rein_streq(pattern + n - 3, "/**"))
+		return false;
+	memcpy(dir, pattern, n - 3);
+	dir[n - 3] = '\0';
+	return strchr(dir, '/') ? rein_glob_match(dir, path) : rein_glob_name(dir, path);
+}
+
+static enum match match_absolute(const char *pattern, const char *path, bool tree)
+{
+	struct rein_str s = rein_str(path);
+	size_t head;
+
+	if (find_special(s) < s.n) /* what it did is judged afterwards */
+		return !rootless(s) && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
+	if (rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1))
+		return MATCH_YES;
+	if (!tree)
+		return MATCH_NO;
+	/* what the pattern names lies below the tree, if it is there at all */
+	head = strcspn(pattern, "*?[\\");
+	if (s.n == 1)
+		return MATCH_MAYBE;
+	return head > s.n && !memcmp(pattern, path, s.n) && pattern[s.n] == '/' ? MATCH_MAYBE : MATCH_NO;
+}
+
+static enum match match_base(const char *pattern, const char *path)
+{
+	struct rein_str base = rein_str(rein_basename(path));
+
+	/* the shell's star leaves names with a dot alone */
+	if (base.n && pattern[0] == '.' && (base.p[0] == REIN_WORD_STAR || base.p[0] == REIN_WORD_ONE))
+		return MATCH_NO;
+	if (find_special(base) < base.n)
+		return base.p[0] != REIN_WORD_ANY && compatible(pattern, base) ? MATCH_MAYBE : MATCH_NO;
+	return rein_glob_name(pattern, base.p) ? MATCH_YES : MATCH_NO;
+}
+
+static enum match match_one(const char *pattern, const char *path, bool tree, const struct place *at)
+{
+	char full[3072];
+	int n;
+
+	if (rein_streq(pattern, "**"))
+		return MATCH_YES;
+	if (pattern[0] == '/')
+		return match_absolute(pattern, path, tree);
+	if (pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
+		if (!rein_path_within(path, at->home) && !(tree && rein_path_within(at->home, path)) &&
+		    !strpbrk(path, SPECIALS))
+			return MATCH_NO;
+		n = snprintf(full, sizeof(full), "%s%s", at->home, pattern + 1);
+		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
+	}
+	if (!strchr(pattern, '/'))
+		return match_base(pattern, path);
+	if (pattern[0] == '*' && pattern[1] == '*') {
+		struct rein_str s = rein_str(path);
+
+		if (find_special(s) < s.n)
+			return s.p[s.n - 1] > REIN_WORD_ONE && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
+		return rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1) ? MATCH_YES : MATCH_NO;
+	}
+	if (!strpbrk(path, SPECIALS) && rein_path_within(path, at->workspace)) {
+		const char *inside = path + strlen(at->workspace);
+
+		inside += *inside == '/';
+		if (rein_glob_match(pattern, inside) || names_tree(pattern, inside))
+			return MATCH_YES;
+	} else if (!strpbrk(path, SPECIALS) && !(tree && rein_path_within(at->workspace, path))) {
+		return MATCH_NO;
+	}
+	n = snprintf(full, sizeof(full), "%s/%s", rein_streq(at->workspace, "/") ? "" : at->workspace, pattern);
+	return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
+}
+
+enum match match_path(const struct strs *patterns, const char *path, bool tree, const struct place *at)
+{
+	enum match best = MATCH_NO;
+
+	for (size_t i = 0; i < patterns->n && best != MATCH_YES; i++) {
+		enum match m = match_one(patterns->v[i], path, tree, at);
+
+		if (m > best)
+			best = m;
+	}
+	return best;
+}
+
+static bool match_time(const struct span *t, int minute)
+{
+	if (!t->set)
+		return true;
+	if (minute < 0)
+		return false;
+	if (t->from < t->to)
+		return minute >= t->from && minute < t->to;
+	return minute >= t->from || minute < t->to;
+}
+
+/* What is not known does not match, except where nothing is asked. */
+bool match_who(const struct who *w, const struct rein_verdict_facts *f, const char *environment)
+{
+	if (!match_name(&w->agent, f->agent) || !match_name(&w->role, f->role) ||
+	    !match_name(&w->environment, environment))
+		return false;
+	if (w->trust.op && !match_cmp(&w->trust, f->trust_known ? f->trust : 0))
+		return false;
+	if (w->days && (f->weekday < 0 || f->weekday > 6 || !(w->days & (1u << f->weekday))))
+		return false;
+	return match_time(&w->time, f->minute);
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# rein policy from outside: layers, trust, explanations, errors, the example in docs/policy.md.
+load helper
+
+user_policy() { mkdir -p "$HOME/.config/rein" && cat >"$HOME/.config/rein/policy.yaml"; }
+decision() { rein policy explain --json "$@" | field decision; }
+
+@test "the built-in policy: sound, and its decisions" {
+	run rein policy check
+	eq status 0 "$status"
+	eq ls allow "$(decision 'ls -la')"
+	eq home hold "$(decision "rm -rf $HOME")"
+	eq cluster ask "$(decision 'kubectl delete namespace prod')"
+	eq sql ask "$(decision --kind sql 'drop table users')"
+	eq production ask "$(decision --environment production 'touch a')"
+}
+
+@test "layers: the user decides, the project only tightens until it is trusted" {
+	git init -q .
+	user_policy <<-'P'
+		version: 1
+		rules:
+		  - {id: push, match: {program: git, subcommand: push}, decide: allow}
+	P
+	eq user allow "$(decision 'git push')"
+	cat >.rein.yaml <<-'P'
+		version: 1
+		rules:
+		  - {id: k, match: {program: kubectl}, decide: allow}
+		  - {id: make, match: {program: make}, decide: deny, message: not here, instead: ninja}
+	P
+	eq tightened deny "$(decision 'make')"
+	eq untrusted ask "$(decision 'kubectl delete namespace prod')"
+	run rein policy check
+	has "$output" "'k': a project may only tighten"
+	rein policy trust -q
+	eq trusted allow "$(decision 'kubectl delete namespace prod')"
+	echo '# changed' >>.rein.yaml
+	eq changed ask "$(decision 'kubectl delete namespace prod')"
+	rein policy trust -q
+	rein policy untrust
+	eq untrusted ask "$(decision 'kubectl delete namespace prod')"
+	mkdir -p sub/dir && cd sub/dir
+	run rein policy explain make
+	has "$output" "deny: not here"
+	has "$output" "instead: ninja"
+	has "$output" "(project, "
+}
+
+@test "a broken policy: where, what, what was meant; and everything is denied" {
+	printf 'version: 1\nrulez: []\n' >.rein.yaml
+	run rein policy check
+	eq status 125 "$status"
+	has "$output" ".rein.yaml:2:1: 'rulez' is not a key here; did you mean 'rules'?"
+	eq denied deny "$(decision ls 2>/dev/null)"
+	rm .rein.yaml && mkfifo .rein.yaml
+	eq fifo deny "$(decision ls 2>/dev/null)"
+	rm .rein.yaml && ln -s "$HOME/elsewhere" .rein.yaml && : >"$HOME/elsewhere"
+	eq link deny "$(decision ls 2>/dev/null)"
+	rm .rein.yaml && : >.rein.yaml
+	eq empty deny "$(decision ls 2>/dev/null)"
+	rm .rein.yaml
+	eq absent allow "$(decision ls)"
+	run rein policy explain -p none.yaml ls
+	has "$output" "there is no policy 'none.yaml'"
+	has "$output" "deny"
+}
+
+@test "test: status 1 and the line of a case that is not as expected" {
+	cat >p.yaml <<-'P'
+		version: 1
+		tests:
+		  - {action: ls, expect: allow}
+		  - {action: ls, expect: deny}
+	P
+	run rein policy test p.yaml
+	eq status 1 "$status"
+	has "$output" "p.yaml:4: expected deny, decided allow"
+	sed -i 4d p.yaml
+	run rein policy test p.yaml
+	eq status 0 "$status"
+}
+
+@test "show: what it prints is the same policy" {
+	rein policy show >a.yaml
+	rein policy check a.yaml
+	rein policy show a.yaml >b.yaml
+	cmp a.yaml b.yaml
+}
+
+@test "init: a file that fits the repository, once" {
+	touch package.json Makefile
+	rein policy init -q
+	grep -q npm.publish .rein.yaml
+	run rein policy test
+	eq status 0 "$status"
+	eq publish deny "$(decision 'npm publish')"
+	run rein policy init
+	has "$output" "there already"
+}
+
+@test "docs/policy.md: the example is sound and its tests pass" {
+	sed -n '/^```yaml$/,/^```$/p' "$REIN_SOURCE/docs/policy.md" | sed '1d;$d' >example.yaml
+	[ "$(wc -l <example.yaml)" -gt 60 ]
+	run rein policy check example.yaml
+	has "$output" "sound"
+	run rein policy test example.yaml
+	eq status 0 "$status"
+	has "$output" "5 of 5"
+}
