@@ -27,15 +27,15 @@ struct options {
 	bool json, batch;
 };
 
+static const char usage_text[] =
+	"usage: rein classify [--kind command|sql|http|file|custom] [--json] [--batch]\n"
+	"                     [--method M] [--op OP] [--dialect D] [--cwd DIR] [--workspace DIR]\n"
+	"                     [--home DIR] [--knowledge FILE] [TEXT]\n";
+
 static int usage(const char *what)
 {
-	fprintf(stderr,
-		"rein: %s\n"
-		"usage: rein classify [--kind command|sql|http|file|custom] [--json] [--batch]\n"
-		"                     [--method M] [--op OP] [--dialect D] [--cwd DIR] [--workspace DIR]\n"
-		"                     [--home DIR] [--knowledge FILE] [TEXT]\n",
-		what);
-	return 125;
+	fprintf(stderr, "rein: %s\n%s", what, usage_text);
+	return rein_code_exit(REIN_E_USAGE);
 }
 
 static int parse(int argc, char **argv, struct options *o)
@@ -328,8 +328,13 @@ int rein_cli_classify(int argc, char **argv)
 	struct rein_classifier *c = NULL;
 	struct options o = {0};
 	struct rein_err err = {0};
-	int rc = parse(argc, argv, &o);
+	int rc;
 
+	if (argc > 1 && (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))) {
+		fputs(usage_text, stdout);
+		return 0;
+	}
+	rc = parse(argc, argv, &o);
 	if (rc)
 		return rc;
 	if (!o.text && !o.batch)
