@@ -45,6 +45,19 @@ static int open_layer(int dirfd, const char *name)
 	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/*
+ * A directory that should open. One of our own that its mode keeps from us is an error (the caller
+ * may get the right to it and come again); one of somebody else's goes as it is, unread.
+ */
+static int must_open(int dirfd, const char *name, const struct rein_fp *fp, const char *path,
+		     int *ret, struct rein_err *err)
+{
+	*ret = open_layer(dirfd, name);
+	if (*ret >= 0 || (errno == EACCES && fp->uid != geteuid()))
+		return 0;
+	return rein_err_errno(err, "open directory '%s'", path);
+}
+
 static char *join(const char *dir, const char *name)
 {
 	return *dir ? rein_asprintf("%s/%s", dir, name) : rein_strdup(name);
@@ -110,12 +123,10 @@ static int list_inside(struct scan *s, const struct layers *l, const char *dir, 
 			return -err->code;
 		if (!S_ISDIR(fp.mode))
 			continue;
-		if (kind == REIN_CHANGE_CREATED)
-			sub.upper = open_layer(fd, names.v[i]);
-		else
-			sub.real = open_layer(fd, names.v[i]);
+		if (must_open(fd, names.v[i], &fp, path,
+			      kind == REIN_CHANGE_CREATED ? &sub.upper : &sub.real, err) < 0)
+			return -err->code;
 		sub.mask = open_layer(l->mask, names.v[i]);
-		/* a directory nobody may read goes as it is */
 		if (sub.upper >= 0 || sub.real >= 0)
 			rc = list_inside(s, &sub, path, kind, clash, err);
 		rein_closep_(&sub.upper);
@@ -130,14 +141,16 @@ static int list_inside(struct scan *s, const struct layers *l, const char *dir, 
 static int list_dir(struct scan *s, const struct layers *l, const char *name, const char *path,
 		    int kind, uint8_t *clash, struct rein_err *err)
 {
-	auto_close int upper = kind == REIN_CHANGE_CREATED ? open_layer(l->upper, name) : -1;
-	auto_close int real = kind == REIN_CHANGE_DELETED ? open_layer(l->real, name) : -1;
-	auto_close int mask = open_layer(l->mask, name);
-	struct layers sub = {upper, real, mask};
+	auto_close int upper = -1, real = -1, mask = open_layer(l->mask, name);
+	bool made = kind == REIN_CHANGE_CREATED;
+	struct rein_fp fp;
+	struct layers sub;
 
-	if (upper < 0 && real < 0)
-		return errno == EACCES ? 0 : rein_err_errno(err, "open directory '%s'", path);
-	return list_inside(s, &sub, path, kind, clash, err);
+	if (rein_fp_at(made ? l->upper : l->real, name, &fp, err) < 0 ||
+	    must_open(made ? l->upper : l->real, name, &fp, path, made ? &upper : &real, err) < 0)
+		return -err->code;
+	sub = (struct layers){upper, real, mask};
+	return upper < 0 && real < 0 ? 0 : list_inside(s, &sub, path, kind, clash, err);
 }
 
 static int created(struct scan *s, const struct layers *l, const char *name, const char *path,
@@ -261,10 +274,13 @@ static int compare_entry(struct scan *s, const struct layers *l, const char *nam
 	if (changed_since(s, real) && *clash == REIN_CLASH_NONE)
 		*clash = REIN_CLASH_CHANGED;
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
-		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
-		auto_close int m = open_layer(l->mask, name);
-		struct layers sub = {u, r, m};
+		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
+		struct layers sub;
 
+		if (must_open(l->upper, name, up, path, &u, err) < 0 ||
+		    must_open(l->real, name, real, path, &r, err) < 0)
+			return -err->code;
+		sub = (struct layers){u, r, m};
 		return u < 0 || r < 0 ? 0 : compare_inside(s, &sub, path, clash, err);
 	}
 	if ((up->mode & S_IFMT) != (real->mode & S_IFMT)) {
@@ -367,12 +383,15 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 	if (same_type && !S_ISDIR(up->mode))
 		x->in_place = same || (real->nlink > 1 && copied_up(s, l, name, path, up, real));
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
-		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
-		auto_close int m = open_layer(l->mask, name);
-		struct layers sub = {u, r, m};
+		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
+		struct layers sub;
 
 		x->opaque = true;
 		x->what = REIN_WHAT_CONTENT;
+		if (must_open(l->upper, name, up, path, &u, err) < 0 ||
+		    must_open(l->real, name, real, path, &r, err) < 0)
+			return -err->code;
+		sub = (struct layers){u, r, m};
 		if (u >= 0 && r >= 0 && compare_inside(s, &sub, path, &clash, err) < 0)
 			return -err->code;
 	} else if (S_ISDIR(real->mode)) {
@@ -445,12 +464,15 @@ static int entry(struct scan *s, const struct layers *l, const char *name, const
 	if (!real.mode)
 		return created(s, l, name, path, &up, REIN_CLASH_NONE, err);
 	if (S_ISDIR(up.mode) && S_ISDIR(real.mode) && !rein_attrs_opaque(l->upper, name)) {
-		auto_close int u = open_layer(l->upper, name), r = open_layer(l->real, name);
-		auto_close int m = open_layer(l->mask, name);
-		struct layers sub = {u, r, m};
+		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
+		struct layers sub;
 
+		if (must_open(l->upper, name, &up, path, &u, err) < 0 ||
+		    must_open(l->real, name, &real, path, &r, err) < 0)
+			return -err->code;
 		if (u < 0 || r < 0)
-			return rein_err_errno(err, "open directory '%s'", path);
+			return rein_err_set(err, REIN_E_IO, "directory '%s' cannot be read", path);
+		sub = (struct layers){u, r, m};
 		return merged(s, &sub, path, &up, &real, err);
 	}
 	return replaced(s, l, name, path, &up, &real, err);

@@ -231,33 +231,60 @@ static int open2(int root, const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
+/* Open n bytes of path below root, as a directory; one that may be entered but not listed is enough. */
+static int open_piece(int root, const char *path, size_t n)
+{
+	char piece[PATH_MAX];
+	int fd;
+
+	snprintf(piece, sizeof(piece), "%.*s", (int)n, n ? path : ".");
+	if (!n)
+		piece[0] = '.', piece[1] = '\0';
+	fd = open2(root, piece, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	return fd < 0 && errno == EACCES ? open2(root, piece, O_PATH | O_DIRECTORY | O_NOFOLLOW) : fd;
+}
+
+/* A path may be longer than the kernel takes at once: then piece by piece. */
+static int open_bytes(int root, const char *path, size_t n, int *ret_fd, struct rein_err *err)
+{
+	auto_close int at = -1;
+
+	for (;;) {
+		size_t take = n;
+		int fd;
+
+		if (n > PATH_MAX / 2) {
+			take = PATH_MAX / 2;
+			while (take && path[take] != '/')
+				take--;
+			if (!take)
+				return rein_err_set(err, REIN_E_LIMIT, "a name in '%.60s...' is too long", path);
+		}
+		fd = open_piece(at < 0 ? root : at, path, take);
+		if (fd < 0)
+			return rein_err_errno(err, "open directory '%.*s'", (int)(n < 200 ? n : 200),
+					      n ? path : ".");
+		rein_closep_(&at);
+		at = fd;
+		if (take == n)
+			break;
+		path += take + 1;
+		n -= take + 1;
+	}
+	*ret_fd = take_fd(&at);
+	return 0;
+}
+
 int rein_open_dir_at(int root, const char *path, int *ret_fd, struct rein_err *err)
 {
-	int fd = open2(root, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-
-	/* a directory we may enter but not list is enough to work in */
-	if (fd < 0 && errno == EACCES)
-		fd = open2(root, *path ? path : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW);
-	if (fd < 0)
-		return rein_err_errno(err, "open directory '%s'", *path ? path : ".");
-	*ret_fd = fd;
-	return 0;
+	return open_bytes(root, path, strlen(path), ret_fd, err);
 }
 
 int rein_open_parent(int root, const char *path, const char **ret_name, int *ret_fd,
 		     struct rein_err *err)
 {
 	const char *slash = strrchr(path, '/');
-	char dir[PATH_MAX];
 
-	if (!slash) {
-		*ret_name = path;
-		return rein_open_dir_at(root, "", ret_fd, err);
-	}
-	if ((size_t)(slash - path) >= sizeof(dir))
-		return rein_err_set(err, REIN_E_LIMIT, "path is longer than %zu bytes", sizeof(dir));
-	memcpy(dir, path, (size_t)(slash - path));
-	dir[slash - path] = '\0';
-	*ret_name = slash + 1;
-	return rein_open_dir_at(root, dir, ret_fd, err);
+	*ret_name = slash ? slash + 1 : path;
+	return open_bytes(root, path, slash ? (size_t)(slash - path) : 0, ret_fd, err);
 }
