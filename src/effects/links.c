@@ -113,7 +113,7 @@ static int find_renames(const struct rein_root *roots, struct rein_changes *c, s
 /* A real file that is no longer under its name. */
 static bool left_its_name(const struct rein_change *g)
 {
-	return S_ISREG(g->before.mode) && !g->renamed_away &&
+	return g->before.mode && !S_ISDIR(g->before.mode) && !g->renamed_away &&
 	       (g->kind == REIN_CHANGE_DELETED ||
 		(g->kind == REIN_CHANGE_MODIFIED && !g->in_place && !g->opaque));
 }
@@ -121,7 +121,7 @@ static bool left_its_name(const struct rein_change *g)
 /* A file in upper that may be such a one under its new name. */
 static bool took_a_name(const struct rein_change *x)
 {
-	return S_ISREG(x->after.mode) && !x->from &&
+	return x->after.mode && !S_ISDIR(x->after.mode) && !x->from &&
 	       (x->kind == REIN_CHANGE_CREATED || x->kind == REIN_CHANGE_MODIFIED);
 }
 
@@ -133,7 +133,7 @@ static bool same_state(const struct rein_change *x, const struct rein_change *g)
 /* x is the hard-linked file g under another name: g's other names must stay it. */
 static int tie(struct rein_change *x, struct rein_change *g, struct rein_err *err)
 {
-	x->rewritten = !same_state(x, g);
+	x->rewritten = S_ISREG(x->after.mode) && !same_state(x, g);
 	x->in_place = false;
 	if (x->kind == REIN_CHANGE_CREATED && g->kind == REIN_CHANGE_DELETED) {
 		if (adopt(x, g, err) < 0)
@@ -407,7 +407,7 @@ static int find_kept(const struct rein_root *roots, struct rein_changes *c, stru
 		struct rein_fp fp;
 		int differs = 1;
 
-		if (!left_its_name(x) || x->before.nlink < 2)
+		if (!left_its_name(x) || x->before.nlink < 2 || !S_ISREG(x->before.mode))
 			continue;
 		for (size_t k = 0; k < i && differs; k++) /* once for all names of it */
 			differs = !c->v[k].kept || !rein_fp_same_inode(&c->v[k].before, &x->before);

@@ -307,7 +307,7 @@ static bool assume_tree(const struct rein_supervisor *s)
 
 static bool file_at(const struct side *side, struct stat *st)
 {
-	return fstatat(side->parent, side->name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+	return fstatat(side->parent, side->name, st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st->st_mode);
 }
 
 static char *path_of(const struct side *side)

@@ -138,7 +138,7 @@ static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, str
 	from = openat(d->store[o->root], forward ? o->slot : o->old_slot,
 		      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0)
-		return lost(o, err);
+		return errno == ENOENT ? lost(o, err) : rein_err_errno(err, "read what '%s' becomes", o->path);
 	to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (to < 0 && errno == EACCES &&
 	    fchmodat(e->real_fd, e->real_name, e->real.mode | S_IRUSR | S_IWUSR,

@@ -112,7 +112,22 @@ static void count_names(struct copies *c, const struct tree *after, uint64_t ino
 	}
 }
 
-/* Changes whose copy has no name left, while the file has. */
+static bool still_there(const struct tree *after, const struct op_link_event *e)
+{
+	for (size_t i = 0; i < after->n; i++) {
+		const char *path = after->v[i].path, *slash = strrchr(path, '/');
+
+		if (after->v[i].st.st_ino == e->ino && directory_of(after, path) == e->dir &&
+		    !strcmp(slash ? slash + 1 : path, e->name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Changes whose copy has no name left, while the file has; and names made by link from one that is
+ * deleted later, of which nothing tells that it was no copy.
+ */
 static void find_lost(struct copies *c, const struct tree *after, const struct op_log *log,
 		      struct alias_finding *ret)
 {
@@ -122,6 +137,8 @@ static void find_lost(struct copies *c, const struct tree *after, const struct o
 		const struct op_link_event *e = &log->links[i];
 		unsigned copy = find(c, e->ino, e->dir, e->name)->copy;
 
+		if (e->what == 'l' && !still_there(after, e))
+			take_out(ret, e->op);
 		if (e->what != 'M' || !copy)
 			continue;
 		count_names(c, after, e->ino, copy, &of_copy, &of_any);
