@@ -293,6 +293,33 @@ static void copy_file(int from_dir, const char *name, const char *to)
 	free(path);
 }
 
+/* A directory a box sees and everybody may enter: not /tmp or /var/tmp, a box has its own. */
+static void make_stage(void)
+{
+	const char *bases[] = {getenv("REIN_TEST_BASE"), "/srv", "/var/lib", "/opt", getenv("HOME")};
+
+	for (size_t i = 0; i < lab_array_size(bases) && !stage_dir; i++) {
+		char *dir;
+
+		if (!bases[i] || bases[i][0] != '/')
+			continue;
+		dir = lab_format("%s/rein-stage.XXXXXX", bases[i]);
+		if (mkdtemp(dir) && chmod(dir, 0755) == 0)
+			stage_dir = dir;
+		else
+			free(dir);
+	}
+	if (!stage_dir)
+		lab_die_errno("no place for programs that a box can see: set REIN_TEST_BASE");
+	stage_owner = getpid();
+	atexit(stage_remove);
+}
+
+static bool box_has_its_own(const char *path)
+{
+	return !strncmp(path, "/tmp/", 5) || !strncmp(path, "/var/tmp/", 9);
+}
+
 char *lab_stage(char *path, const struct lab_who *who)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -301,18 +328,12 @@ char *lab_stage(char *path, const struct lab_who *who)
 	struct stat st;
 	DIR *dir;
 
-	if (!who->drop || can_execute(path, who)) {
+	if (!box_has_its_own(path) && (!who->drop || can_execute(path, who))) {
 		free(from);
 		return path;
 	}
-	if (!stage_dir) {
-		/* not /tmp: a box has its own */
-		stage_dir = lab_strdup("/var/tmp/rein-stage.XXXXXX");
-		if (!mkdtemp(stage_dir) || chmod(stage_dir, 0755) < 0)
-			lab_die_errno("make '%s'", stage_dir);
-		stage_owner = getpid();
-		atexit(stage_remove);
-	}
+	if (!stage_dir)
+		make_stage();
 	dir = opendir(from);
 	while (dir && (d = readdir(dir)))
 		if (!strncmp(d->d_name, name, strlen(name)) &&
