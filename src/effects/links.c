@@ -184,8 +184,9 @@ static bool contradicts(const struct rein_root *root, const struct rein_change *
 }
 
 /* The box reported every rename that can have carried a hard-linked file away. */
-static int tie_reported(const struct rein_root *roots, const struct rein_strlist *renames,
-			struct rein_changes *c, struct rein_err *err)
+static int tie_reported(const struct rein_root *roots, const int64_t *begin_ns,
+			const struct rein_strlist *renames, struct rein_changes *c,
+			struct rein_err *err)
 {
 	for (size_t i = 0; renames->n && i < c->n; i++) {
 		struct rein_change *g = &c->v[i], *x;
@@ -200,7 +201,7 @@ static int tie_reported(const struct rein_root *roots, const struct rein_strlist
 		if (!follow(renames, is, sizeof(is)) || rein_streq(was, is) || strncmp(is, real, len) || is[len] != '/')
 			continue;
 		x = find(c, g->root, is + len + 1);
-		if (x && x != g && x->after.atime_ns == g->before.atime_ns &&
+		if (x && x != g && rein_scan_may_be_copy(&x->after, &g->before, begin_ns[g->root]) &&
 		    !contradicts(&roots[g->root], x, g) && tie(x, g, err) < 0)
 			return -err->code;
 	}
@@ -448,14 +449,14 @@ static void drop_untouched(struct rein_changes *c)
 	c->n = n;
 }
 
-int rein_scan_finish(const struct rein_root *roots, size_t n, const struct rein_strlist *renames,
-		     struct rein_changes *out, struct rein_err *err)
+int rein_scan_finish(const struct rein_root *roots, const int64_t *begin_ns,
+		     const struct rein_strlist *renames, struct rein_changes *out,
+		     struct rein_err *err)
 {
-	(void)n;
 	rein_changes_sort(out);
 	if (!out->n)
 		return 0;
-	if (tie_reported(roots, renames, out, err) < 0 || tie_by_origin(roots, out, err) < 0 ||
+	if (tie_reported(roots, begin_ns, renames, out, err) < 0 || tie_by_origin(roots, out, err) < 0 ||
 	    find_renames(roots, out, err) < 0 || find_links(out, err) < 0)
 		return -err->code;
 	if (find_kept(roots, out, err) < 0)

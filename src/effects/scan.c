@@ -260,7 +260,7 @@ static bool copied_up(const struct scan *s, const struct layers *l, const char *
 
 	if (known >= 0)
 		return known;
-	return up->atime_ns == real->atime_ns && !renamed_onto(s, path);
+	return rein_scan_may_be_copy(up, real, s->begin_ns) && !renamed_onto(s, path);
 }
 
 /* An opaque directory stands in for the real one: what differs inside, for people. */

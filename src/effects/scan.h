@@ -18,7 +18,19 @@
 int rein_scan(const struct rein_root *root, uint32_t index, int64_t begin_ns,
 	      const struct rein_strlist *renames, struct rein_changes *out, struct rein_err *err);
 /* After all roots: order, renames, hard links. */
-int rein_scan_finish(const struct rein_root *roots, size_t n, const struct rein_strlist *renames,
-		     struct rein_changes *out, struct rein_err *err);
+int rein_scan_finish(const struct rein_root *roots, const int64_t *begin_ns,
+		     const struct rein_strlist *renames, struct rein_changes *out,
+		     struct rein_err *err);
+
+/*
+ * Can a file in upper be the overlay's copy of that real one, by its access time? Copies keep it.
+ * Where somebody outside has read the real file since, any time from before the run will do.
+ */
+static inline bool rein_scan_may_be_copy(const struct rein_fp *up, const struct rein_fp *real,
+					 int64_t begin_ns)
+{
+	return up->atime_ns == real->atime_ns ||
+	       (real->atime_ns >= begin_ns && up->atime_ns < begin_ns);
+}
 
 #endif

@@ -302,7 +302,7 @@ static int scan(struct rein_run *r, struct rein_err *err)
 		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.link_renames,
 			      &r->changes, err) < 0)
 			return -err->code;
-	return rein_scan_finish(r->tx.roots, r->tx.nroots, &r->result.link_renames, &r->changes, err);
+	return rein_scan_finish(r->tx.roots, r->tx.begin_ns, &r->result.link_renames, &r->changes, err);
 }
 
 /* Only directories whose time moved because something was made and removed in them. */

@@ -62,7 +62,7 @@ static int read_effects(const struct rein_engine *e, const struct rein_tx *t, st
 		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
 			return -err->code;
 	}
-	return rein_scan_finish(t->roots, t->nroots, &none, c, err);
+	return rein_scan_finish(t->roots, t->begin_ns, &none, c, err);
 }
 
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "sys/file.h"
+#include "sys/priv.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
@@ -125,8 +126,8 @@ static bool covered(const struct check *k, const struct rein_change *x, const st
 	return k->forward ? x->kind == REIN_CHANGE_CREATED : x->kind == REIN_CHANGE_DELETED;
 }
 
-int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
-		   bool forward, struct rein_err *err)
+static int check_once(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		      bool forward, struct rein_err *err)
 {
 	struct check k = {.s = s, .t = t, .c = c, .forward = forward};
 	const struct rein_change *top = NULL;
@@ -154,4 +155,15 @@ int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct re
 	}
 	rein_op_dirs_done(&k.d);
 	return rc < 0 ? rc : clashes;
+}
+
+int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		  bool forward, struct rein_err *err)
+{
+	int rc;
+
+	do
+		rc = check_once(s, t, c, forward, err);
+	while (rc < 0 && rein_master_own_files(err->sys));
+	return rc;
 }
