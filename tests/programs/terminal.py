@@ -395,6 +395,9 @@ def run(name, test, needs):
 
 
 def main():
+    # whoever runs the tests in the background has these ignored, and so would everything started here
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.chmod(BASE, 0o755)
     for d in (WS, BASE + "/home", BASE + "/state"):
         os.mkdir(d)
