@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mounts and the trees that are copied on write: what --whole-system makes of each mount, what
+ * becomes of those inside a tree, and which of them show one thing twice.
+ */
+#include "sandbox/viewplan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Is m what one finds at its point, or does another mount cover it? */
+bool rein_viewmounts_visible_(const struct rein_viewplan *p, size_t index)
+{
+	const struct rein_mount *m = &p->mounts.v[index];
+	struct statx sx;
+
+	for (size_t i = index + 1; i < p->mounts.n; i++)
+		if (rein_streq(p->mounts.v[i].point, m->point))
+			return false;
+	if (p->opts->mountinfo)
+		return true;
+	if (statx(AT_FDCWD, m->point, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+		  STATX_MNT_ID, &sx) < 0)
+		return errno == EACCES; /* cannot see: assume it is there */
+	return !(sx.stx_mask & STATX_MNT_ID) || sx.stx_mnt_id == m->id;
+}
+
+static bool point_is_dir(const char *point)
+{
+	struct stat st;
+
+	return lstat(point, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Why a mount cannot be copied on write, or NULL. */
+static const char *unfit(const struct rein_mount *m)
+{
+	enum rein_fskind kind = rein_mounts_kind(m->fstype);
+
+	if (kind == REIN_FS_PSEUDO)
+		return "it is the kernel's own";
+	if (m->ro)
+		return "it is mounted read-only";
+	if (kind == REIN_FS_REMOTE)
+		return "it is a network or FUSE filesystem";
+	if (kind == REIN_FS_POOR)
+		return "its filesystem cannot keep owners and attributes";
+	if (!point_is_dir(m->point))
+		return "it is a single file";
+	return NULL;
+}
+
+/* The mount a path lies on. */
+const struct rein_mount *rein_viewmounts_of_(const struct rein_viewplan *p, const char *path)
+{
+	const struct rein_mount *best = NULL;
+
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+
+		if (rein_path_within(path, m->point) &&
+		    (!best || strlen(m->point) >= strlen(best->point)) &&
+		    rein_viewmounts_visible_(p, i))
+			best = m;
+	}
+	return best;
+}
+
+/* "/a" + "/b/c" behind "/b" = "/a/c"; the root of everything adds no slash of its own. */
+void rein_viewmounts_rebase_(const char *path, const char *from, const char *to, char *ret,
+			     size_t size)
+{
+	const char *rest = path + (rein_streq(from, "/") ? 0 : strlen(from));
+
+	snprintf(ret, size, "%s%s", rein_streq(to, "/") && *rest ? "" : to,
+		 rein_streq(rest, "/") ? "" : rest);
+}
+
+/* Does the mount show again what one of our trees holds, or a part of it? */
+static bool is_alias(const struct rein_viewplan *p, const struct rein_mount *m)
+{
+	char inside[2 * PATH_MAX];
+
+	for (size_t i = 0; i < p->v->ncow; i++) {
+		const struct rein_mount *o = rein_viewmounts_of_(p, p->v->cow[i].path);
+
+		if (!o || o == m || o->major != m->major || o->minor != m->minor)
+			continue;
+		rein_viewmounts_rebase_(p->v->cow[i].path, o->point, o->root, inside,
+					sizeof(inside));
+		if (rein_path_within(m->root, inside) || rein_path_within(inside, m->root))
+			return true;
+	}
+	return false;
+}
+
+/* Two copies of one tree would go different ways: one of them stays as it is. */
+static int keep_alias(struct rein_viewplan *p, const struct rein_mount *m)
+{
+	if (rein_view_note_(p->v, false, "%s is read-only here: it shows what is elsewhere too",
+			    m->point) < 0 ||
+	    rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) < 0)
+		return rein_err_nomem(p->err);
+	return 0;
+}
+
+static bool mount_inside(const struct rein_viewplan *p, const char *dir)
+{
+	for (size_t i = 0; i < p->mounts.n; i++)
+		if (!rein_streq(p->mounts.v[i].point, dir) &&
+		    rein_path_within(p->mounts.v[i].point, dir) && rein_viewmounts_visible_(p, i))
+			return true;
+	return false;
+}
+
+/* Is there a rule for a directory around path already? Clones are recursive. */
+bool rein_viewmounts_kept_(const struct rein_view *v, const char *path)
+{
+	struct rein_cow *c = rein_view_cow_of_(v, path);
+
+	for (size_t i = 0; i < v->npaths; i++)
+		if (rein_path_within(path, v->paths[i].path) &&
+		    (!c || strlen(v->paths[i].path) > strlen(c->path)))
+			return true;
+	return false;
+}
+
+/* As root: every mount that can becomes a tree of its own, the others stay as they are. */
+static int whole_as_root(struct rein_viewplan *p)
+{
+	if (rein_viewroots_cow_(p, "/", true) < 0)
+		return -p->err->code;
+	p->v->whole_root = true;
+	if (rein_viewplan_is_private_(p->home) && rein_viewroots_cow_(p, p->home, true) < 0)
+		return -p->err->code;
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+
+		if (rein_streq(m->point, "/") || rein_viewplan_is_private_(m->point) || unfit(m) ||
+		    rein_viewroots_has_(p->v, m->point) || !rein_viewmounts_visible_(p, i))
+			continue;
+		if (is_alias(p, m)) {
+			if (keep_alias(p, m) < 0)
+				return -p->err->code;
+			continue;
+		}
+		if (rein_viewroots_cow_(p, m->point, true) < 0)
+			return -p->err->code;
+	}
+	return 0;
+}
+
+/*
+ * Without privilege "/" cannot be an overlay, because something is always mounted inside it
+ * (EINVAL); but there the user can write in few places only: the home directory and own mounts.
+ */
+static int whole_as_user(struct rein_viewplan *p)
+{
+	if (p->home[0] && access(p->home, W_OK) == 0) {
+		if (!mount_inside(p, p->home)) {
+			if (rein_viewroots_cow_(p, p->home, true) < 0)
+				return -p->err->code;
+		} else if (rein_view_note_(p->v, true,
+					   "%s is read-only here: something is mounted inside it, "
+					   "which needs root",
+					   p->home) < 0) {
+			return rein_err_nomem(p->err);
+		}
+	}
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+
+		if (rein_streq(m->point, "/") || rein_viewplan_is_private_(m->point) || m->ro ||
+		    rein_mounts_kind(m->fstype) == REIN_FS_PSEUDO ||
+		    !rein_viewmounts_visible_(p, i) || access(m->point, W_OK) < 0 ||
+		    rein_viewroots_has_(p->v, m->point) || is_alias(p, m))
+			continue;
+		if (unfit(m) || mount_inside(p, m->point)) {
+			const char *why = unfit(m);
+
+			if (rein_view_note_(p->v, true, "%s is read-only here: %s", m->point,
+					    why ? why
+						: "something is mounted inside it, which needs "
+						  "root") < 0)
+				return rein_err_nomem(p->err);
+		} else if (rein_viewroots_cow_(p, m->point, true) < 0) {
+			return -p->err->code;
+		}
+	}
+	return 0;
+}
+
+int rein_viewmounts_whole_(struct rein_viewplan *p)
+{
+	return p->opts->rootless ? whole_as_user(p) : whole_as_root(p);
+}
+
+/* An overlay shows no mounts of its lower tree: as root each gets its answer, else we refuse. */
+static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
+			const struct rein_cow *c)
+{
+	const char *why = unfit(m);
+
+	if (p->opts->rootless)
+		return rein_err_set(
+			p->err, REIN_E_UNSUPPORTED,
+			"'%s' is mounted inside '%s', and without root the kernel makes no "
+			"copy-on-write view of a tree with mounts in it: unmount it, choose "
+			"a --workspace beside it, or run as root",
+			m->point, c->path);
+	if (!why && is_alias(p, m))
+		why = "it shows what is elsewhere too";
+	if (!why)
+		return rein_viewroots_cow_(p, m->point, c->whole);
+	if (rein_viewmounts_kept_(p->v, m->point))
+		return 0;
+	if (rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) <
+		    0 ||
+	    rein_view_note_(p->v, rein_mounts_kind(m->fstype) != REIN_FS_PSEUDO && !m->ro,
+			    "mount %s inside %s is read-only here: %s", m->point, c->path, why) < 0)
+		return rein_err_nomem(p->err);
+	return 0;
+}
+
+int rein_viewmounts_nested_(struct rein_viewplan *p)
+{
+	for (size_t i = 0; i < p->mounts.n; i++) {
+		const struct rein_mount *m = &p->mounts.v[i];
+		const struct rein_cow *c = rein_view_cow_of_(p->v, m->point);
+
+		if (!c || rein_streq(c->path, m->point) || !rein_viewmounts_visible_(p, i))
+			continue;
+		if (nested_mount(p, m, c) < 0)
+			return -p->err->code;
+	}
+	return 0;
+}
