@@ -3,7 +3,49 @@
 #ifndef REIN_CLI_AUDIT_H
 #define REIN_CLI_AUDIT_H
 
+#include <rein/record.h>
+
+#include "record/filter.h"
+
 /* $REIN_STATE, $XDG_STATE_HOME/rein or ~/.local/state/rein; the caller frees. */
 char *rein_cli_state_dir(void);
+
+/* One call of `rein audit`: what was asked, and why it failed. */
+struct rein_audit {
+	struct rein_filter filter;
+	const char *since, *until, *format, *output, *anchor, *key, *archive, *reason, *keep_age,
+		*keep_size, *count, *command, *before;
+	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse;
+	char **rest;
+	int nrest;
+	const char *state;
+	struct rein_err err;
+};
+
+/* Print why and return the exit status. */
+int rein_audit_fail(struct rein_audit *a);
+int rein_audit_usage(struct rein_audit *a, const char *what, const char *arg);
+int rein_audit_open(struct rein_audit *a, struct rein_record **r);
+
+enum { REIN_AUDIT_DATE = 1, REIN_AUDIT_CLOCK = 2 };
+/* In the person's own time zone. */
+void rein_audit_time(uint64_t ns, int what, char *out, size_t cap);
+
+/* The verbs; each returns an exit status. */
+int rein_audit_log(struct rein_audit *a);
+int rein_audit_show(struct rein_audit *a);
+int rein_audit_similar(struct rein_audit *a);
+int rein_audit_verify(struct rein_audit *a);
+int rein_audit_prove(struct rein_audit *a);
+int rein_audit_export(struct rein_audit *a);
+int rein_audit_report(struct rein_audit *a);
+int rein_audit_prune(struct rein_audit *a);
+int rein_audit_hold(struct rein_audit *a);
+int rein_audit_release(struct rein_audit *a);
+int rein_audit_anchor(struct rein_audit *a);
+int rein_audit_alerts(struct rein_audit *a);
+int rein_audit_rotate_key(struct rein_audit *a);
+int rein_audit_rebuild(struct rein_audit *a);
+int rein_audit_accept_loss(struct rein_audit *a);
 
 #endif

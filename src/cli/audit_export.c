@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rein audit export, report: the record for other programs and for people who ask. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "cli/audit.h"
+#include "model/event.h"
+#include "record/event.h"
+#include "record/export.h"
+#include "record/prune.h"
+#include "record/report.h"
+#include "record/tail.h"
+
+struct exporting {
+	struct rein_audit *a;
+	const struct rein_export *format;
+	FILE *out;
+	struct rein_buf b;
+};
+
+static int on_export(void *arg, const struct rein_line *l, struct rein_err *err)
+{
+	struct exporting *e = arg;
+	struct rein_event_read r;
+	struct rein_err ignored = {0};
+
+	if (rein_event_parse(l->text, &r, &ignored) < 0)
+		return 0;
+	rein_buf_clear(&e->b);
+	if (rein_filter_match(&e->a->filter, &r.ev))
+		e->format->event(&e->b, l->index, l->text, &r.ev);
+	rein_event_read_done(&r);
+	if (e->b.failed)
+		return rein_err_nomem(err);
+	if (e->b.n && fwrite(e->b.p, 1, e->b.n, e->out) != e->b.n)
+		return rein_err_errno(err, "write the export");
+	return 0;
+}
+
+static FILE *open_output(struct rein_audit *a)
+{
+	int fd;
+
+	if (!a->output || rein_streq(a->output, "-"))
+		return stdout;
+	fd = open(a->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		rein_err_errno(&a->err, "open '%s'", a->output);
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static int close_output(struct rein_audit *a, FILE *f)
+{
+	bool bad = fflush(f) != 0;
+
+	if (f != stdout)
+		bad |= fclose(f) != 0;
+	return bad ? rein_err_errno(&a->err, "write '%s'", a->output ? a->output : "output") : 0;
+}
+
+/* Who took what out of the record is part of it. */
+static int record_export(struct rein_audit *a, struct rein_record *r, const char *format,
+			 const char *to)
+{
+	struct rein_event ev = {.type = REIN_EV_EXPORT};
+
+	ev.extra[ev.nextra++] = (struct rein_event_pair){STR("format"), rein_str(format)};
+	ev.extra[ev.nextra++] = (struct rein_event_pair){STR("to"), rein_str(to)};
+	return rein_record_append(r, &ev, true, &a->err);
+}
+
+int rein_audit_export(struct rein_audit *a)
+{
+	struct exporting e = {.a = a, .b = REIN_BUF(1 << 20)};
+	const char *name = a->format ? a->format : "jsonl";
+	struct rein_record *r = NULL;
+	int rc = rein_audit_open(a, &r);
+
+	if (rc)
+		return rc;
+	if (a->archive) {
+		rc = record_export(a, r, "archive", a->archive);
+		if (rc == 0)
+			rc = rein_record_archive(r, a->archive, a->filter.since_ns,
+						 a->filter.until_ns, &a->err);
+		rein_record_close(r);
+		if (rc < 0)
+			return rein_audit_fail(a);
+		fprintf(stderr,
+			"rein: archived in %s\n      check it anywhere: rein audit verify "
+			"--archive %s\n",
+			a->archive, a->archive);
+		return 0;
+	}
+	e.format = rein_export_format(name);
+	if (!e.format) {
+		rein_record_close(r);
+		return rein_audit_usage(a, "formats are", rein_export_names);
+	}
+	e.out = open_output(a);
+	rc = e.out ? record_export(a, r, name, a->output ? a->output : "-") : -1;
+	if (rc == 0 && e.format->begin) {
+		e.format->begin(&e.b);
+		fwrite(e.b.p, 1, e.b.n, e.out);
+	}
+	if (rc == 0)
+		rc = rein_record_lines(a->state, on_export, &e, &a->err);
+	if (e.out && close_output(a, e.out) < 0)
+		rc = -1;
+	rein_buf_done(&e.b);
+	rein_record_close(r);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}
+
+struct counting {
+	struct rein_audit *a;
+	struct rein_stats s;
+};
+
+static int on_count(void *arg, const struct rein_line *l, struct rein_err *err)
+{
+	struct counting *c = arg;
+	struct rein_event_read r;
+	struct rein_err ignored = {0};
+	int rc = 0;
+
+	if (rein_event_parse(l->text, &r, &ignored) < 0)
+		return 0;
+	if (rein_filter_match(&c->a->filter, &r.ev))
+		rc = rein_stats_add(&c->s, &r.ev, err);
+	rein_event_read_done(&r);
+	return rc;
+}
+
+int rein_audit_report(struct rein_audit *a)
+{
+	auto_buf struct rein_buf b = REIN_BUF(64 << 20);
+	struct counting *c = rein_alloc(sizeof(*c));
+	struct rein_verify_result v;
+	struct rein_report rep = {.verify = &v, .made_ns = rein_now_ns()};
+	struct rein_err why = {0};
+	char host[65] = "";
+	FILE *f = NULL;
+	int rc;
+
+	if (!c)
+		return rein_err_nomem(&a->err), rein_audit_fail(a);
+	c->a = a;
+	rc = rein_record_verify(a->state, NULL, &v, &why);
+	if (rc < 0 && rc != -REIN_E_INVALID) {
+		a->err = why;
+		goto out;
+	}
+	rep.broken = rc < 0 ? why.msg : NULL;
+	rc = rein_record_lines(a->state, on_count, c, &a->err);
+	if (rc < 0)
+		goto out;
+	rein_stats_finish(&c->s);
+	gethostname(host, sizeof(host) - 1);
+	rep.stats = &c->s;
+	rep.host = host;
+	rep.since_ns = a->filter.since_ns;
+	rep.until_ns = a->filter.until_ns;
+	if (!rein_report_write(&rep, a->format ? a->format : "md", &b)) {
+		rc = rein_err_set(&a->err, REIN_E_USAGE, "report formats are html, md and json");
+		goto out;
+	}
+	f = open_output(a);
+	rc = !f || b.failed || fwrite(b.p, 1, b.n, f) != b.n ? -1 : close_output(a, f);
+out:
+	rein_stats_done(&c->s);
+	rein_free(c);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}

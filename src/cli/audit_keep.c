@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rein audit prune, hold, release, anchor, alerts, rotate-key, rebuild, accept-loss: upkeep. */
+#include "base/auto.h"
+#include "base/clock.h"
+#include "cli/audit.h"
+#include "record/alert.h"
+#include "record/anchor.h"
+#include "record/index.h"
+#include "record/prune.h"
+#include "record/tail.h"
+
+int rein_audit_prune(struct rein_audit *a)
+{
+	struct rein_prune_options o = {.dry_run = a->dry_run, .keep_segments = 1};
+	struct rein_prune_result res;
+	struct rein_record *r = NULL;
+	int rc;
+
+	if ((a->keep_age && !rein_parse_duration(a->keep_age, &o.keep_ns)) ||
+	    (a->keep_size && !rein_parse_size(a->keep_size, &o.keep_bytes)))
+		return rein_audit_usage(a, "cannot read", a->keep_age ? a->keep_age : a->keep_size);
+	rc = rein_audit_open(a, &r);
+	if (rc)
+		return rc;
+	if (!o.keep_ns && !o.keep_bytes)
+		rein_record_retention(r, &o.keep_ns, &o.keep_bytes);
+	if (!o.keep_ns && !o.keep_bytes) {
+		rein_record_close(r);
+		return rein_audit_usage(a, "say what to keep: --keep-age 90d or --keep-size 1G",
+					NULL);
+	}
+	rc = rein_record_prune(r, &o, &res, &a->err);
+	rein_record_close(r);
+	if (rc < 0)
+		return rein_audit_fail(a);
+	printf("%s %u segment%s (%llu bytes); the record now begins at line %llu%s\n",
+	       a->dry_run ? "would remove" : "removed", res.segments, res.segments == 1 ? "" : "s",
+	       (unsigned long long)res.bytes, (unsigned long long)res.first_line,
+	       res.held ? "; a legal hold keeps the rest" : "");
+	return 0;
+}
+
+static int list_holds(struct rein_audit *a)
+{
+	auto_free struct rein_hold *h = NULL;
+	size_t n = 0;
+
+	if (rein_record_list_holds(a->state, &h, &n, &a->err) < 0)
+		return rein_audit_fail(a);
+	for (size_t i = 0; i < n; i++) {
+		char since[32], until[32];
+
+		rein_audit_time(h[i].since_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, since,
+				sizeof(since));
+		rein_audit_time(h[i].until_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, until,
+				sizeof(until));
+		printf("%s  %s to %s  %s\n", h[i].id, h[i].since_ns ? since : "the beginning",
+		       h[i].until_ns ? until : "further notice", h[i].reason);
+	}
+	return 0;
+}
+
+int rein_audit_hold(struct rein_audit *a)
+{
+	struct rein_record *r = NULL;
+	int rc;
+
+	if (a->list)
+		return list_holds(a);
+	if (!a->reason)
+		return rein_audit_usage(a, "a hold needs a reason: --reason TEXT", NULL);
+	rc = rein_audit_open(a, &r);
+	if (rc)
+		return rc;
+	rc = rein_record_hold(r, a->filter.since_ns, a->filter.until_ns, a->reason, &a->err);
+	if (rc == 0)
+		printf("held: %s\n", rein_record_last_id(r));
+	rein_record_close(r);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}
+
+int rein_audit_release(struct rein_audit *a)
+{
+	struct rein_record *r = NULL;
+	int rc;
+
+	if (a->nrest != 1 || !a->reason)
+		return rein_audit_usage(a, "release needs the id of a hold and --reason TEXT",
+					NULL);
+	rc = rein_audit_open(a, &r);
+	if (rc)
+		return rc;
+	rc = rein_record_release(r, a->rest[0], a->reason, &a->err);
+	rein_record_close(r);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}
+
+int rein_audit_rebuild(struct rein_audit *a)
+{
+	const struct rein_index_ops *ops;
+	struct rein_index *x = NULL;
+	uint64_t began = rein_mono_ns();
+
+	if (rein_index_load(&ops, &a->err) < 0 || ops->open(a->state, true, &x, &a->err) < 0)
+		return rein_audit_fail(a);
+	printf("indexed %llu lines in %.1f s\n", (unsigned long long)ops->lines(x),
+	       (double)(rein_mono_ns() - began) / 1e9);
+	ops->close(x);
+	return 0;
+}
+
+int rein_audit_rotate_key(struct rein_audit *a)
+{
+	struct rein_record *r = NULL;
+	int rc = rein_audit_open(a, &r);
+
+	if (rc)
+		return rc;
+	rc = rein_record_rotate_key(r, &a->err);
+	rein_record_close(r);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}
+
+int rein_audit_anchor(struct rein_audit *a)
+{
+	struct rein_record *r = NULL;
+	int rc;
+
+	if (!a->output && !a->command && !a->syslog)
+		return rein_audit_usage(a, "say where: --output FILE, --command CMD or --syslog",
+					NULL);
+	rc = rein_audit_open(a, &r);
+	if (rc)
+		return rc;
+	rc = rein_record_anchor_now(r, a->output, a->command, a->syslog, &a->err);
+	rein_record_close(r);
+	return rc < 0 ? rein_audit_fail(a) : 0;
+}
+
+int rein_audit_accept_loss(struct rein_audit *a)
+{
+	if (!a->reason)
+		return rein_audit_usage(a, "say why: --reason TEXT", NULL);
+	return rein_record_accept_loss(a->state, a->reason, &a->err) < 0 ? rein_audit_fail(a) : 0;
+}
+
+int rein_audit_alerts(struct rein_audit *a)
+{
+	int n = rein_alerts_run(a->state, rein_alert_defaults, rein_alert_ndefaults, NULL, NULL,
+				&a->err);
+
+	return n < 0 ? rein_audit_fail(a) : 0;
+}
