@@ -1,150 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rein classify [--kind KIND] [--json] [--batch] [--cwd DIR] [--workspace DIR] [--home DIR]
- *               [--knowledge FILE] [TEXT]
- *
- * Says how bad an action could be and where its effects go, with the bytes that say so underlined.
- * --batch reads one action a line (escapes \\ \n \t \r) and prints one JSON object a line.
+ * rein classify: how bad an action could be, where its effects go, and what the policy in force here
+ * decides, with the bytes that say so underlined. --batch reads one action a line (escapes
+ * \\ \n \t \r) and prints one JSON object a line.
  */
-#include "cli/classify.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rein/classify.h>
-
 #include "base/auto.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "model/action.h"
-#include "model/verdict.h"
+#include "cli/judge.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+
+#define TEXT_BYTES ((size_t)16 << 20)
 
 struct options {
-	const char *kind, *text, *cwd, *workspace, *home, *method, *op, *knowledge, *dialect;
-	bool json, batch;
+	struct rein_circumstances who;
+	const char *cwd, *workspace, *home, *method, *knowledge, *dialect, *content;
+	int op; /* enum rein_file_op */
+	bool batch;
 };
 
-static const char usage_text[] =
-	"usage: rein classify [--kind command|sql|http|file|custom] [--json] [--batch]\n"
-	"                     [--method M] [--op OP] [--dialect D] [--cwd DIR] [--workspace DIR]\n"
-	"                     [--home DIR] [--knowledge FILE] [TEXT]\n";
+#define OPT(m) offsetof(struct options, m)
 
-static int usage(const char *what)
+const struct rein_opt rein_classify_opts[] = {
+	REIN_JUDGE_OPTS(struct options, who),
+	{"batch", 0, REIN_OPT_FLAG, OPT(batch), NULL, "one action a line in, one JSON object a line out", 0},
+	{"method", 0, REIN_OPT_STRING, OPT(method), "METHOD", "of an http request", 0},
+	{"op", 0, REIN_OPT_CHOICE, OPT(op), "read|write|append|delete|chmod|list", "on a file", 0},
+	{"content", 0, REIN_OPT_STRING, OPT(content), "FILE", "what would be written to the file", 0},
+	{"dialect", 0, REIN_OPT_STRING, OPT(dialect), "DIALECT", "of sql: postgres, mysql, sqlite ...", 0},
+	{"cwd", 0, REIN_OPT_STRING, OPT(cwd), "DIR", "where relative paths begin", 0},
+	{"workspace", 0, REIN_OPT_STRING, OPT(workspace), "DIR", "what counts as the workspace", 0},
+	{"home", 0, REIN_OPT_STRING, OPT(home), "DIR", "what counts as the home directory", 0},
+	{"knowledge", 0, REIN_OPT_STRING, OPT(knowledge), "FILE", "what is known of programs, besides what is built in", 0},
+	{0},
+};
+
+struct session {
+	struct options o;
+	struct rein_common common;
+	struct rein_judge judge;
+	struct rein_buf content;
+};
+
+static void session_done(struct session *s)
 {
-	fprintf(stderr, "rein: %s\n%s", what, usage_text);
-	return rein_code_exit(REIN_E_USAGE);
+	rein_strlist_done(&s->o.who.policy);
+	rein_judge_done(&s->judge);
+	rein_buf_done(&s->content);
 }
 
-static int parse(int argc, char **argv, struct options *o)
+/* "METHOD URL" for http, "OPERATION PATH" for file when no option says it. */
+static int make_action(const struct session *s, const char *text, size_t n, struct rein_action *a,
+		       struct rein_err *err)
 {
-	struct {
-		const char *name;
-		const char **value;
-	} with[] = {
-		{"--kind", &o->kind},	  {"--cwd", &o->cwd},	{"--workspace", &o->workspace},
-		{"--home", &o->home},	  {"--method", &o->method}, {"--op", &o->op},
-		{"--dialect", &o->dialect}, {"--knowledge", &o->knowledge},
-	};
+	const struct options *o = &s->o;
+	const char *kind = rein_kind_name(o->who.kind);
 
-	for (int i = 1; i < argc; i++) {
-		bool found = false;
-
-		if (rein_streq(argv[i], "--json")) {
-			o->json = true;
-			continue;
-		}
-		if (rein_streq(argv[i], "--batch")) {
-			o->batch = true;
-			continue;
-		}
-		if (rein_streq(argv[i], "--")) {
-			if (i + 1 < argc)
-				o->text = argv[i + 1];
-			break;
-		}
-		for (size_t k = 0; k < ARRAY_SIZE(with) && !found; k++) {
-			size_t n = strlen(with[k].name);
-
-			if (rein_streq(argv[i], with[k].name) && i + 1 < argc) {
-				*with[k].value = argv[++i];
-				found = true;
-			} else if (rein_starts(argv[i], with[k].name) && argv[i][n] == '=') {
-				*with[k].value = argv[i] + n + 1;
-				found = true;
-			}
-		}
-		if (found)
-			continue;
-		if (argv[i][0] == '-' && argv[i][1] == '-')
-			return usage("unknown option");
-		if (o->text)
-			return usage("one text at a time; quote it");
-		o->text = argv[i];
-	}
-	return 0;
-}
-
-/* "METHOD URL" for http, "OP PATH" for file when the method or operation is not an option. */
-static bool first_word(char *text, const char **word, char **rest)
-{
-	char *sp = strchr(text, ' ');
-
-	if (!sp)
-		return false;
-	*sp = '\0';
-	*word = text;
-	*rest = sp + 1;
-	return true;
-}
-
-static enum rein_file_op file_op(const char *s)
-{
-	static const char *const names[] = {"", "read", "write", "append", "delete", "chmod", "list"};
-
-	for (size_t i = 1; i < ARRAY_SIZE(names); i++)
-		if (rein_streq(s, names[i]))
-			return (enum rein_file_op)i;
-	return 0;
-}
-
-static int make_action(const struct options *o, char *text, size_t n, struct rein_action *a)
-{
-	const char *kind = o->kind ? o->kind : "command", *word = NULL;
-
-	*a = (struct rein_action){.cwd = o->cwd, .workspace = o->workspace, .home = o->home};
-	a->text = text;
+	if (strlen(text) != n && kind && !rein_streq(kind, "command") && !rein_streq(kind, "sql"))
+		return rein_err_set(err, REIN_E_INVALID, "a zero byte in the text of a %s action", kind);
+	rein_policy_action(kind, text, a);
 	a->text_n = n;
+	a->cwd = o->cwd;
+	a->workspace = o->workspace ? o->workspace : o->cwd;
+	a->home = o->home;
 	a->dialect = o->dialect;
-	if (rein_streq(kind, "command")) {
-		a->kind = REIN_ACTION_COMMAND;
-	} else if (rein_streq(kind, "sql")) {
-		a->kind = REIN_ACTION_SQL;
-	} else if (rein_streq(kind, "http")) {
-		a->kind = REIN_ACTION_HTTP;
-		a->method = o->method ? o->method : "GET";
-		if (!o->method && first_word(text, &word, &text))
-			a->method = word;
+	if (a->kind == REIN_ACTION_HTTP && o->method) {
+		a->method = o->method;
 		a->url = text;
-	} else if (rein_streq(kind, "file")) {
-		a->kind = REIN_ACTION_FILE;
-		word = o->op ? o->op : "read";
-		if (!o->op)
-			first_word(text, &word, &text);
-		a->op = file_op(word);
+	}
+	if (a->kind == REIN_ACTION_FILE && o->op) {
+		a->op = (enum rein_file_op)o->op;
 		a->path = text;
-	} else if (rein_streq(kind, "custom")) {
-		a->kind = REIN_ACTION_CUSTOM;
-		a->name = text;
-	} else {
-		return usage("unknown kind: command, sql, http, file or custom");
+	}
+	if (a->kind == REIN_ACTION_FILE && o->content) {
+		a->content = s->content.p ? s->content.p : "";
+		a->content_n = s->content.n;
 	}
 	return 0;
 }
 
-static void put_json(struct rein_buf *b, const struct rein_verdict *v)
+static void put_json(struct rein_buf *b, const struct rein_verdict *v, const struct rein_decision *d)
 {
 	struct rein_json j = {.b = b};
 
@@ -152,6 +92,17 @@ static void put_json(struct rein_buf *b, const struct rein_verdict *v)
 	rein_json_kstr(&j, "level", rein_level_name(v->level));
 	rein_json_kstr(&j, "reach", rein_reach_name(v->reach));
 	rein_json_kbool(&j, "complete", v->complete);
+	rein_json_kstr(&j, "decision", rein_decide_name(d->decide));
+	rein_json_kstr(&j, "tier", rein_tier_name(d->tier));
+	rein_json_kstr(&j, "rule", d->rule);
+	rein_json_kstr(&j, "layer", rein_layer_name(d->layer));
+	rein_json_kstr(&j, "reason", d->reason);
+	rein_json_kstr(&j, "instead", d->instead);
+	rein_json_kbool(&j, "advisory", d->advisory);
+	if (d->would) {
+		rein_json_kstr(&j, "would", rein_decide_name(d->would_decide));
+		rein_json_kstr(&j, "would_rule", d->would_rule);
+	}
 	rein_json_key(&j, "reasons");
 	rein_json_open(&j, '[');
 	for (size_t i = 0; i < v->n_facts; i++) {
@@ -197,7 +148,22 @@ static void underline(struct rein_buf *b, const char *text, size_t n, size_t sta
 	rein_buf_char(b, '\n');
 }
 
-static void put_text(struct rein_buf *b, const struct rein_verdict *v, const struct rein_action *a)
+static void put_decision(struct rein_buf *b, const struct rein_decision *d)
+{
+	rein_buf_printf(b, "%s, rule %s", rein_decide_name(d->decide), d->rule);
+	if (!d->by_default)
+		rein_buf_printf(b, " (%s): %s", rein_layer_name(d->layer), d->reason);
+	rein_buf_char(b, '\n');
+	if (d->instead)
+		rein_buf_printf(b, "  instead: %s\n", d->instead);
+	if (d->would)
+		rein_buf_printf(b, "  on trial: %s would %s\n", d->would_rule, rein_decide_name(d->would_decide));
+	if (d->advisory)
+		rein_buf_cstr(b, "  advisory: recorded, not enforced\n");
+}
+
+static void put_text(struct rein_buf *b, const struct rein_verdict *v, const struct rein_decision *d,
+		     const struct rein_action *a)
 {
 	rein_buf_printf(b, "%s, %s%s\n", rein_level_name(v->level), rein_reach_name(v->reach),
 			v->complete ? "" : ", not understood in full");
@@ -217,44 +183,43 @@ static void put_text(struct rein_buf *b, const struct rein_verdict *v, const str
 			if (a->kind == REIN_ACTION_COMMAND || a->kind == REIN_ACTION_SQL)
 				underline(b, a->text, a->text_n, f->start, f->end);
 		}
+	put_decision(b, d);
 }
 
-static int flush(struct rein_buf *b)
+static int flush(struct rein_buf *b, struct rein_err *err)
 {
 	size_t done = 0;
 
+	if (b->failed)
+		return rein_err_nomem(err);
 	while (done < b->n) {
 		ssize_t n = write(STDOUT_FILENO, b->p + done, b->n - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return -1;
+			return rein_err_errno(err, "standard output cannot be written");
 		done += (size_t)n;
 	}
 	rein_buf_clear(b);
 	return 0;
 }
 
-static int one(struct rein_classifier *c, const struct options *o, char *text, size_t n,
-	       struct rein_buf *out)
+static int one(struct session *s, const char *text, size_t n, struct rein_buf *out, struct rein_err *err)
 {
-	struct rein_err err = {0};
-	struct rein_action a;
 	const struct rein_verdict *v;
-	int rc = make_action(o, text, n, &a);
+	struct rein_decision d;
+	struct rein_action a;
+	int rc = make_action(s, text, n, &a, err);
 
-	if (rc)
+	if (rc == 0)
+		rc = rein_judge(&s->judge, &a, &v, &d, err);
+	if (rc < 0)
 		return rc;
-	v = rein_classify(c, &a, &err);
-	if (!v) {
-		fprintf(stderr, "rein: %s\n", err.msg);
-		return rein_code_exit(err.code);
-	}
-	if (o->json || o->batch)
-		put_json(out, v);
+	if (s->common.json || s->o.batch)
+		put_json(out, v, &d);
 	else
-		put_text(out, v, &a);
+		put_text(out, v, &d, &a);
 	return 0;
 }
 
@@ -276,84 +241,98 @@ static size_t unescape(char *s, size_t n)
 	return to;
 }
 
-static int batch(struct rein_classifier *c, const struct options *o, struct rein_buf *out)
+static int batch(struct session *s, struct rein_buf *out, struct rein_err *err)
 {
 	auto_free char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
+	int rc = 0;
 
-	while ((n = getline(&line, &cap, stdin)) > 0) {
-		size_t len = (size_t)n;
-		int rc;
+	while (rc == 0 && (n = getline(&line, &cap, stdin)) > 0) {
+		size_t len = (size_t)n - (line[n - 1] == '\n');
 
-		if (line[len - 1] == '\n')
-			len--;
-		rc = one(c, o, line, unescape(line, len), out);
-		if (rc)
-			return rc;
-		if (out->n > (1 << 16) && flush(out) < 0)
-			return 125;
+		line[len] = '\0';
+		rc = one(s, line, unescape(line, len), out, err);
+		if (rc == 0 && out->n > (1 << 16))
+			rc = flush(out, err);
 	}
-	return flush(out) < 0 ? 125 : 0;
+	return rc;
 }
 
-static int learn(struct rein_classifier *c, const char *path)
+static int read_all(int fd, const char *what, struct rein_buf *b, struct rein_err *err)
 {
-	auto_buf struct rein_buf text = REIN_BUF((size_t)8 << 20);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct rein_err err = {0};
-	char chunk[4096];
+	char chunk[16384];
 	ssize_t n;
 
-	if (fd < 0) {
-		fprintf(stderr, "rein: cannot open '%s': %s\n", path, strerror(errno));
-		return 125;
-	}
 	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
-		rein_buf_add(&text, chunk, (size_t)n);
-	if (n < 0 || text.failed) {
-		fprintf(stderr, "rein: cannot read '%s'\n", path);
-		return 125;
-	}
-	if (rein_classifier_learn(c, path, text.p ? text.p : "", text.n, &err) < 0) {
-		fprintf(stderr, "rein: %s\n", err.msg);
-		return rein_code_exit(err.code);
-	}
-	return 0;
+		rein_buf_add(b, chunk, (size_t)n);
+	if (n < 0)
+		return rein_err_errno(err, "cannot read %s", what);
+	return b->failed ? rein_err_set(err, REIN_E_LIMIT, "%s is too large", what) : 0;
+}
+
+static int read_file(const char *path, struct rein_buf *b, struct rein_err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? rein_err_errno(err, "cannot open '%s'", path) : read_all(fd, path, b, err);
+}
+
+static int learn(struct session *s, struct rein_err *err)
+{
+	auto_buf struct rein_buf text = REIN_BUF((size_t)8 << 20);
+	int rc = read_file(s->o.knowledge, &text, err);
+
+	if (rc == 0)
+		rc = rein_classifier_new(&s->judge.classifier, err);
+	if (rc == 0)
+		rc = rein_classifier_learn(s->judge.classifier, s->o.knowledge, text.p ? text.p : "", text.n, err);
+	return rc;
+}
+
+static int single(struct session *s, const char *text, struct rein_buf *out, struct rein_err *err)
+{
+	auto_buf struct rein_buf in = REIN_BUF(TEXT_BYTES);
+
+	if (text)
+		return one(s, text, strlen(text), out, err);
+	if (isatty(STDIN_FILENO))
+		return rein_err_set(err, REIN_E_USAGE, "nothing to classify: give a text, or --batch");
+	if (read_all(STDIN_FILENO, "standard input", &in, err) < 0)
+		return -err->code;
+	while (in.n && in.p[in.n - 1] == '\n')
+		in.n--;
+	rein_buf_char(&in, '\0');
+	return in.failed ? rein_err_nomem(err) : one(s, in.p, in.n - 1, out, err);
 }
 
 int rein_cli_classify(int argc, char **argv)
 {
+	auto_(session_done) struct session s = {.content = REIN_BUF(TEXT_BYTES)};
 	auto_buf struct rein_buf out = REIN_BUF((size_t)64 << 20);
-	struct rein_classifier *c = NULL;
-	struct options o = {0};
 	struct rein_err err = {0};
-	int rc;
+	int first, status, rc;
 
-	if (argc > 1 && (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))) {
-		fputs(usage_text, stdout);
-		return 0;
+	if (rein_verb_begin("classify", argc, argv, &s.o, &s.common, &first, NULL, &status))
+		return status;
+	if (argc - first > 1 || (s.o.batch && first < argc)) {
+		rein_err_set(&err, REIN_E_USAGE, s.o.batch ? "--batch reads standard input and takes no text"
+							   : "one text at a time; put it in quotes");
+		return rein_fail(&err, s.common.json);
 	}
-	rc = parse(argc, argv, &o);
-	if (rc)
-		return rc;
-	if (!o.text && !o.batch)
-		return usage("nothing to classify: give a text, or --batch");
-	if (rein_classifier_new(&c, &err) < 0) {
-		fprintf(stderr, "rein: %s\n", err.msg);
-		return rein_code_exit(err.code);
+	rc = rein_judge_begin(&s.judge, &s.o.who, &err);
+	if (rc == 0 && s.o.knowledge)
+		rc = learn(&s, &err);
+	if (rc == 0 && s.o.content)
+		rc = read_file(s.o.content, &s.content, &err);
+	if (rc == 0 && rein_judge_load(&s.judge, &s.o.who, false, &err) < 0) {
+		if (!s.judge.policy)
+			return rein_fail(&err, s.common.json);
+		rein_say("%s", err.msg); /* and now it denies everything, which is the answer */
 	}
-	if (o.knowledge)
-		rc = learn(c, o.knowledge);
-	if (!rc && o.batch) {
-		rc = batch(c, &o, &out);
-	} else if (!rc) {
-		auto_free char *copy = rein_strdup(o.text);
-
-		rc = copy ? one(c, &o, copy, strlen(copy), &out) : 125;
-		if (!rc && flush(&out) < 0)
-			rc = 125;
-	}
-	rein_classifier_free(c);
-	return rc;
+	if (rc == 0)
+		rc = s.o.batch ? batch(&s, &out, &err) : single(&s, first < argc ? argv[first] : NULL, &out, &err);
+	if (rc == 0)
+		rc = flush(&out, &err);
+	return rc < 0 ? rein_fail(&err, s.common.json) : 0;
 }

@@ -4,72 +4,49 @@
  * the files given, tried without running anything.
  */
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <rein/classify.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "cli/judge.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "engine/policyload.h"
 #include "sys/file.h"
 
 struct options {
-	struct rein_strlist policy;
-	int kind;
-	const char *agent, *role, *environment, *at, *cwd;
-	uint64_t trust;
+	struct rein_circumstances who;
 };
-
-#define KINDS "command|file|sql|http|custom"
 
 const struct rein_opt rein_policy_opts[] = {
-	{"policy", 'p', REIN_OPT_LIST, offsetof(struct options, policy), "FILE", "add a policy file as the last layer", 0},
-	{"kind", 0, REIN_OPT_CHOICE, offsetof(struct options, kind), KINDS, "what the action is", 0},
-	{"agent", 0, REIN_OPT_STRING, offsetof(struct options, agent), "NAME", "as this agent", 0},
-	{"role", 0, REIN_OPT_STRING, offsetof(struct options, role), "ROLE", "in this role", 0},
-	{"environment", 0, REIN_OPT_STRING, offsetof(struct options, environment), "NAME", "in this environment", 0},
-	{"trust", 0, REIN_OPT_NUMBER, offsetof(struct options, trust), "N", "with this trust, 1 to 100", 0},
-	{"at", 0, REIN_OPT_STRING, offsetof(struct options, at), "HH:MM", "at this time of day", 0},
+	REIN_JUDGE_OPTS(struct options, who),
 	{0},
 };
-
-static const char *const kinds[] = {NULL, "command", "file", "sql", "http", "custom"};
 
 struct session {
 	struct options o;
 	struct rein_common common;
-	struct rein_policy *policy;
-	struct rein_classifier *classifier;
-	char *cwd, *project;
+	struct rein_judge judge;
 	char **args;
 	int n;
 };
 
 static void session_done(struct session *s)
 {
-	rein_strlist_done(&s->o.policy);
-	rein_policy_free(s->policy);
-	rein_classifier_free(s->classifier);
-	rein_free(s->cwd);
-	rein_free(s->project);
+	rein_strlist_done(&s->o.who.policy);
+	rein_judge_done(&s->judge);
 }
 
 /* Files named as operands are looked at alone; otherwise the policy in force. */
 static int load(struct session *s, bool operands_are_files, struct rein_err *err)
 {
-	struct rein_policy_sources from = {.project = s->project, .files = &s->o.policy};
+	bool only_files = operands_are_files && s->n;
 
-	if (operands_are_files && s->n) {
-		from.only_files = true;
-		for (int i = 0; i < s->n; i++)
-			if (rein_strlist_add(&s->o.policy, s->args[i]) < 0)
-				return rein_err_nomem(err);
-	}
-	return rein_policy_load(&from, &s->policy, err);
+	for (int i = 0; only_files && i < s->n; i++)
+		if (rein_strlist_add(&s->o.who.policy, s->args[i]) < 0)
+			return rein_err_nomem(err);
+	return rein_judge_load(&s->judge, &s->o.who, only_files, err);
 }
 
 struct remarks {
@@ -105,7 +82,7 @@ static int verb_check(struct session *s, struct rein_err *err)
 	rein_json_open(&j, '{');
 	rein_json_key(&j, "remarks");
 	rein_json_open(&j, '[');
-	rc = rein_policy_check(s->policy, on_remark, &r, err);
+	rc = rein_policy_check(s->judge.policy, on_remark, &r, err);
 	if (rc < 0)
 		return rc;
 	rein_json_close(&j, ']');
@@ -115,22 +92,6 @@ static int verb_check(struct session *s, struct rein_err *err)
 	else if (!r.n && !s->common.quiet)
 		rein_say("the policy is sound");
 	return 0;
-}
-
-static int classify(struct session *s, const struct rein_action *a, const struct rein_verdict **ret,
-		    struct rein_err *err)
-{
-	if (!s->classifier && rein_classifier_new(&s->classifier, err) < 0)
-		return -err->code;
-	*ret = rein_classify(s->classifier, a, err);
-	return *ret ? 0 : -err->code;
-}
-
-static void place(const struct session *s, struct rein_action *a)
-{
-	a->cwd = s->cwd;
-	a->workspace = s->project;
-	a->home = getenv("HOME");
 }
 
 static void test_failed(const struct session *s, struct rein_json *j, const struct rein_policy_test *t,
@@ -164,17 +125,16 @@ static int verb_test(struct session *s, struct rein_err *err)
 	rein_json_open(&j, '{');
 	rein_json_key(&j, "failures");
 	rein_json_open(&j, '[');
-	n = rein_policy_tests(s->policy);
+	n = rein_policy_tests(s->judge.policy);
 	for (size_t i = 0; i < n; i++) {
 		struct rein_policy_test t;
 		struct rein_decision d;
 
-		rein_policy_test_get(s->policy, i, &t);
-		place(s, &t.action);
-		rc = classify(s, &t.action, &t.facts.verdict, err);
+		rein_policy_test_get(s->judge.policy, i, &t);
+		rc = rein_judge_classify(&s->judge, &t.action, &t.facts.verdict, err);
 		if (rc < 0)
 			return rc;
-		rein_policy_decide(s->policy, &t.action, &t.facts, &d);
+		rein_policy_decide(s->judge.policy, &t.action, &t.facts, &d);
 		if (d.decide == t.expect && (!t.rule || (d.rule && rein_streq(t.rule, d.rule))))
 			continue;
 		failed++;
@@ -219,35 +179,6 @@ static void on_considered(void *arg, const struct rein_considered *c)
 	       c->advisory ? ", on trial" : "");
 }
 
-static void decision_json(struct rein_json *j, const struct rein_decision *d)
-{
-	rein_json_kstr(j, "decision", rein_decide_name(d->decide));
-	rein_json_kstr(j, "level", rein_level_name(d->level));
-	rein_json_kstr(j, "reach", rein_reach_name(d->reach));
-	rein_json_kstr(j, "tier", rein_tier_name(d->tier));
-	rein_json_kstr(j, "rule", d->rule);
-	rein_json_kstr(j, "layer", rein_layer_name(d->layer));
-	if (d->file)
-		rein_json_path(j, "file", d->file);
-	rein_json_ku64(j, "line", d->line);
-	rein_json_kstr(j, "reason", d->reason);
-	rein_json_kstr(j, "instead", d->instead);
-	rein_json_kbool(j, "advisory", d->advisory);
-	rein_json_kbool(j, "unsure", d->unsure);
-	rein_json_kbool(j, "notify", d->notify);
-	rein_json_ku64(j, "minimum", d->minimum);
-	rein_json_ku64(j, "expires_s", d->expires_ns / REIN_NS_PER_S);
-	rein_json_key(j, "approvers");
-	rein_json_open(j, '[');
-	for (size_t i = 0; i < d->n_approvers; i++)
-		rein_json_cstr(j, d->approvers[i]);
-	rein_json_close(j, ']');
-	if (d->would) {
-		rein_json_kstr(j, "would", rein_decide_name(d->would_decide));
-		rein_json_kstr(j, "would_rule", d->would_rule);
-	}
-}
-
 static void decision_text(const struct rein_decision *d)
 {
 	static const enum rein_colour colours[] = {REIN_RED, REIN_YELLOW, REIN_YELLOW, REIN_GREEN};
@@ -276,48 +207,24 @@ static void decision_text(const struct rein_decision *d)
 		printf("  advisory: recorded, not enforced\n");
 }
 
-static int set_time(const struct session *s, struct rein_verdict_facts *f, struct rein_err *err)
-{
-	time_t now = (time_t)(rein_now_ns() / REIN_NS_PER_S);
-	const char *at = s->o.at;
-	struct tm tm;
-
-	if (!localtime_r(&now, &tm))
-		return rein_err_set(err, REIN_E_FAILED, "the time of day is not known");
-	f->minute = tm.tm_hour * 60 + tm.tm_min;
-	f->weekday = (tm.tm_wday + 6) % 7;
-	if (!at)
-		return 0;
-	if (strlen(at) != 5 || strspn(at, "0123456789") != 2 || at[2] != ':' || strspn(at + 3, "0123456789") != 2)
-		return rein_err_set(err, REIN_E_USAGE, "--at: '%s' is not a time such as 23:30", at);
-	f->minute = ((at[0] - '0') * 10 + at[1] - '0') * 60 + (at[3] - '0') * 10 + at[4] - '0';
-	return 0;
-}
-
 static int verb_explain(struct session *s, struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF((size_t)4 << 20);
 	struct rein_json j = {.b = &b};
 	struct telling t = {.j = s->common.json ? &j : NULL};
-	struct rein_verdict_facts f = {.agent = s->o.agent, .role = s->o.role, .environment = s->o.environment,
-				       .trust_known = s->o.trust > 0, .trust = (unsigned)s->o.trust};
 	struct rein_decision d;
 	struct rein_action a;
 	int rc;
 
 	if (s->n != 1)
 		return rein_err_set(err, REIN_E_USAGE, "explain takes one action; put it in quotes");
-	rc = set_time(s, &f, err);
-	if (rc < 0)
-		return rc;
 	rc = load(s, false, err);
-	if (!s->policy)
+	if (!s->judge.policy)
 		return rc;
 	if (rc < 0) /* the policy denies, and that is the explanation */
 		rein_say("%s", err->msg);
-	rein_policy_action(kinds[s->o.kind], s->args[0], &a);
-	place(s, &a);
-	rc = classify(s, &a, &f.verdict, err);
+	rein_policy_action(rein_kind_name(s->o.who.kind), s->args[0], &a);
+	rc = rein_judge_classify(&s->judge, &a, &s->judge.facts.verdict, err);
 	if (rc < 0)
 		return rc;
 	rein_json_open(&j, '{');
@@ -325,9 +232,11 @@ static int verb_explain(struct session *s, struct rein_err *err)
 		printf("considered, strictest first:\n");
 	rein_json_key(&j, "considered");
 	rein_json_open(&j, '[');
-	rein_policy_explain(s->policy, &a, &f, &d, on_considered, &t);
+	rein_policy_explain(s->judge.policy, &a, &s->judge.facts, &d, on_considered, &t);
 	rein_json_close(&j, ']');
-	decision_json(&j, &d);
+	rein_json_kstr(&j, "level", rein_level_name(d.level));
+	rein_json_kstr(&j, "reach", rein_reach_name(d.reach));
+	rein_json_decision(&j, &d);
 	rein_json_close(&j, '}');
 	if (s->common.json) {
 		rein_json_out(&b);
@@ -346,7 +255,7 @@ static int verb_show(struct session *s, struct rein_err *err)
 
 	if (rc < 0)
 		return rc;
-	rein_policy_format(s->policy, &b);
+	rein_policy_format(s->judge.policy, &b);
 	if (b.failed)
 		return rein_err_nomem(err);
 	if (!s->common.json) {
@@ -403,7 +312,7 @@ static bool exists(const char *dir, const char *name)
 static int verb_init(struct session *s, struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 20);
-	auto_free char *path = rein_asprintf("%s/.rein.yaml", s->project);
+	auto_free char *path = rein_asprintf("%s/.rein.yaml", s->judge.project);
 	struct rein_policy *p = NULL;
 	int rc;
 
@@ -417,9 +326,9 @@ static int verb_init(struct session *s, struct rein_err *err)
 			  "  - id: project.policy\n    match: {kind: file, operation: [write, delete], path: [.rein.yaml]}\n"
 			  "    decide: ask\n    message: changes the rules of this project\n");
 	for (size_t i = 0; i < ARRAY_SIZE(finds); i++)
-		if (exists(s->project, finds[i].file))
+		if (exists(s->judge.project, finds[i].file))
 			rein_buf_cstr(&b, finds[i].text);
-	if (exists(s->project, "Makefile"))
+	if (exists(s->judge.project, "Makefile"))
 		rein_buf_cstr(&b, "\n# Commands that must succeed inside the box before anything is committed.\n"
 				  "# validate: [make test]\n");
 	rein_buf_cstr(&b, "\ntests:\n  - {action: ls -la, expect: allow}\n"
@@ -439,16 +348,16 @@ static int verb_init(struct session *s, struct rein_err *err)
 
 static int verb_trust(struct session *s, struct rein_err *err)
 {
-	int rc = rein_policy_trust(s->project, err);
+	int rc = rein_policy_trust(s->judge.project, err);
 
 	if (rc == 0 && !s->common.quiet)
-		rein_say("%s/.rein.yaml may now also loosen, until it changes", rein_ui_path(s->project));
+		rein_say("%s/.rein.yaml may now also loosen, until it changes", rein_ui_path(s->judge.project));
 	return rc;
 }
 
 static int verb_untrust(struct session *s, struct rein_err *err)
 {
-	return rein_policy_untrust(s->project, err);
+	return rein_policy_untrust(s->judge.project, err);
 }
 
 static const struct {
@@ -458,16 +367,6 @@ static const struct {
 	{"check", verb_check}, {"test", verb_test},	{"explain", verb_explain}, {"show", verb_show},
 	{"init", verb_init},   {"trust", verb_trust}, {"untrust", verb_untrust},
 };
-
-static int find_place(struct session *s, struct rein_err *err)
-{
-	char *cwd = realpath(".", NULL);
-
-	s->cwd = cwd ? rein_strdup(cwd) : NULL;
-	free(cwd);
-	s->project = s->cwd ? rein_policy_project(s->cwd) : NULL;
-	return s->project ? 0 : rein_err_set(err, REIN_E_IO, "the current directory is gone");
-}
 
 int rein_cli_policy(int argc, char **argv)
 {
@@ -483,7 +382,7 @@ int rein_cli_policy(int argc, char **argv)
 	}
 	s.args = argv + first + 1;
 	s.n = argc - first - 1;
-	rc = find_place(&s, &err);
+	rc = rein_judge_begin(&s.judge, &s.o.who, &err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(verbs); i++)
 		if (rein_streq(verbs[i].name, argv[first])) {
 			rc = verbs[i].run(&s, &err);

@@ -26,7 +26,7 @@ int rein_cli_version(int argc, char **argv);
 int rein_cli_help(int argc, char **argv);
 
 extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
-	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_policy_opts[];
+	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_policy_opts[], rein_classify_opts[];
 
 /*
  * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with

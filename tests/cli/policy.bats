@@ -109,3 +109,24 @@ decision() { rein policy explain --json "$@" | field decision; }
 	eq status 0 "$status"
 	has "$output" "5 of 5"
 }
+
+@test "classify: the decision under the policy in force, one by one and in a batch" {
+	git init -q .
+	printf 'version: 1\nrules:\n  - {id: no-make, match: {program: make}, decide: deny, message: not here}\n' >.rein.yaml
+	run rein classify 'make all'
+	has "$output" "deny, rule no-make (project): not here"
+	printf '%s\n' 'ls' 'make all' 'rm -rf ~' 'printf a\\tb\\\\n' >in
+	rein classify --batch <in >out
+	eq lines 4 "$(wc -l <out)"
+	eq decisions "allow deny hold allow" "$(python3 -c 'import json,sys; print(*[json.loads(l)["decision"] for l in sys.stdin])' <out)"
+	eq rules no-make "$(sed -n 2p out | field rule)"
+	eq sql ask "$(echo 'drop table users' | rein classify --batch --kind sql | field decision)"
+	eq http ask "$(echo 'DELETE https://api.example.com/users/1' | rein classify --batch --kind http | field decision)"
+	eq file hold "$(echo 'write .git/hooks/pre-commit' | rein classify --batch --kind file | field decision)"
+	eq custom ask "$(echo 'transfer_funds' | rein classify --batch --kind custom | field decision)"
+	eq stdin destructive "$(printf 'rm -rf ~\n' | rein classify --json | field level)"
+	run rein classify --at 24:00 ls
+	eq status 125 "$status"
+	printf 'rulez: 1\n' >.rein.yaml
+	eq broken deny "$(rein classify --json ls 2>/dev/null | field decision)"
+}

@@ -97,6 +97,9 @@ rein("GC", "gc", "--json", "--dry-run")
 rein("FAILURE", "show", "--json", "nope")
 rein("FAILURE", "run", "--json", "--workspace", "/nonexistent", "--", "true")
 rein("VERDICT", "classify", "--json", "rm -rf /; cat <<x >f; $(")
+with open("trial.yaml", "w", encoding="utf-8") as f:
+    f.write("version: 1\nrules:\n  - {id: trial, match: {program: make}, decide: deny, mode: advisory}\n")
+rein("VERDICT", "classify", "--json", "--policy", "trial.yaml", "make")
 if subprocess.run("rein help | grep -q '^  doctor'", shell=True, check=False).returncode == 0:
     rein("DOCTOR", "doctor", "--json")
 else:
