@@ -91,6 +91,7 @@ void rein_engine_done(struct rein_engine *e)
 
 void rein_run_done(struct rein_run *r)
 {
+	rein_box_close(take_ptr(r->box));
 	rein_strlist_done(&r->result.link_renames);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
@@ -250,8 +251,11 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 	struct rein_strlist before = r->result.link_renames;
 	int rc;
 
+	if (!r->box && rein_box_open(spec->net, program, &r->box, err) < 0)
+		return -err->code;
 	r->result.link_renames = (struct rein_strlist){0};
-	rc = rein_box_launch(spec, program, &r->result, err);
+	rc = rein_box_run(r->box, spec, &r->result, err);
+	rein_box_close(take_ptr(r->box));
 	for (size_t i = 0; rc == 0 && i < r->result.link_renames.n; i++)
 		if (rein_strlist_add(&before, r->result.link_renames.v[i]) < 0)
 			rc = rein_err_nomem(err);
@@ -348,7 +352,7 @@ static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, st
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err)
 {
-	struct rein_run r = {.tx = {.dirfd = -1}};
+	struct rein_run r = {.tx = {.dirfd = -1}, .box = take_ptr(ret->box)};
 	struct rein_err ignored = {0};
 
 	if (plan_view(e, o, &r.view, err) < 0 || refuse_half_done(e, &r.view, err) < 0 ||
@@ -412,10 +416,12 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err)
 {
-	struct rein_run r;
+	struct rein_run r = {0};
 	struct rein_err ignored = {0};
 
-	if (rein_engine_begin(e, o, &r, err) < 0)
+	/* its namespaces are made while we look at the trees */
+	if (rein_box_open(o->net, e->box_program, &r.box, err) < 0 ||
+	    rein_engine_begin(e, o, &r, err) < 0)
 		return -err->code;
 	if (rein_engine_exec(e, o, &r, err) < 0 || rein_engine_effects(e, &r, err) < 0) {
 		rein_engine_drop(e, &r, &ignored);

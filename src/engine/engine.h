@@ -44,13 +44,17 @@ struct rein_run {
 	struct rein_box_result result;
 	struct rein_view view;
 	struct rein_strlist env_dropped;
+	struct rein_box *box; /* started ahead of the command, or NULL */
 	size_t foreign; /* directories of another owner or group, which limits a rootless box */
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
 	size_t nmasks;
 	unsigned execs;
 };
 
-/* Decide what the box sees and open a transaction over it; argv is only described. */
+/*
+ * Decide what the box sees and open a transaction over it; argv is only described. *ret is zeroed
+ * memory, but for a box that was opened ahead: that one is taken over, on failure too.
+ */
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err);
 /* Run o->argv in it to its end. On failure the transaction is as before; drop or settle it. */

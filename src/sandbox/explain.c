@@ -74,6 +74,8 @@ int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *
 	const char *advice = NULL, *what = NULL;
 	bool ours = note->sys == ENOMEM;
 
+	if (step == REIN_STEP_NAMESPACES)
+		return rein_explain_clone(note->sys, plan->flags, err);
 	for (size_t i = 0; i < ARRAY_SIZE(reasons) && !advice; i++)
 		if (reasons[i].step == step && applies(reasons[i].where, plan) &&
 		    (!reasons[i].sys || reasons[i].sys == note->sys))
@@ -107,9 +109,9 @@ static bool userns_alone_works(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *err)
+int rein_explain_clone(int sys, uint32_t flags, struct rein_err *err)
 {
-	bool rootless = plan->flags & REIN_PLAN_USERNS;
+	bool rootless = flags & REIN_PLAN_USERNS;
 
 	if (rootless && sys == EPERM && userns_alone_works())
 		rein_err_set(err, REIN_E_UNSUPPORTED,
@@ -131,10 +133,9 @@ int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *e
 	return -err->code;
 }
 
-int rein_explain_exec(int sys, const char *program, const struct rein_plan *plan,
-		      struct rein_err *err)
+int rein_explain_exec(int sys, const char *program, uint32_t flags, struct rein_err *err)
 {
-	if (plan->flags & REIN_PLAN_USERNS && sys == EPERM)
+	if (flags & REIN_PLAN_USERNS && sys == EPERM)
 		rein_err_set(err, REIN_E_UNSUPPORTED,
 			     "box: the new user namespace has no rights; %s", REIN_REMEDY_APPARMOR);
 	else

@@ -6,11 +6,10 @@
 #include "base/err.h"
 #include "sandbox/plan.h"
 
-/* The namespaces could not be made. */
-int rein_explain_clone(int sys, const struct rein_plan *plan, struct rein_err *err);
+/* The namespaces could not be made. flags are the plan's. */
+int rein_explain_clone(int sys, uint32_t flags, struct rein_err *err);
 /* The executor could not be executed. */
-int rein_explain_exec(int sys, const char *program, const struct rein_plan *plan,
-		      struct rein_err *err);
+int rein_explain_exec(int sys, const char *program, uint32_t flags, struct rein_err *err);
 /* The executor stopped at a step. */
 int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *plan,
 		      struct rein_err *err);

@@ -3,7 +3,7 @@
  * One box from plan to result: an event loop around the executor's socket, its pidfd, our signals
  * and the terminal.
  *
- * [L1] When rein_box_launch returns, every process of the box is dead: we wait for pid 1's pidfd.
+ * [L1] When rein_box_run returns, every process of the box is dead: we wait for pid 1's pidfd.
  * [L2] The caller's terminal and signal mask are as before, on every path.
  */
 #include "sandbox/launch.h"
@@ -30,10 +30,16 @@
 #include "sys/priv.h"
 #include "sys/sys.h"
 
+struct rein_box {
+	struct rein_spawn spawn;
+	bool reaped;
+};
+
 struct session {
 	const struct rein_box_spec *spec;
 	struct rein_plan *plan;
-	struct rein_spawn box;
+	struct rein_box *owner;
+	struct rein_spawn *box;
 	int signals;
 	struct rein_supervisor supervisor;
 	struct rein_relay relay;
@@ -51,14 +57,21 @@ struct session {
 static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
 
-static uint32_t plan_flags(const struct rein_box_spec *spec)
+static uint32_t ordered_flags(enum rein_net net)
 {
 	uint32_t flags = rein_is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
 
 	if (geteuid() == 0)
 		flags |= REIN_PLAN_ROOT;
-	if (spec->net == REIN_NET_NONE)
+	if (net == REIN_NET_NONE)
 		flags |= REIN_PLAN_NETNS;
+	return flags;
+}
+
+static uint32_t plan_flags(const struct rein_box_spec *spec)
+{
+	uint32_t flags = ordered_flags(spec->net);
+
 	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
 		flags |= REIN_PLAN_PIVOT;
 	if (spec->nroots)
@@ -100,7 +113,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 static void send_note(const struct session *s, const struct rein_box_note *note)
 {
 	/* If the box is gone its pidfd says so; there is nothing else to do about it here. */
-	while (send(s->box.control, note, sizeof(*note), MSG_NOSIGNAL) < 0 && errno == EINTR)
+	while (send(s->box->control, note, sizeof(*note), MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
 }
 
@@ -114,7 +127,7 @@ static void kill_box(struct session *s, enum rein_box_end why)
 {
 	if (s->why == REIN_BOX_LOST && !s->ended)
 		s->why = why;
-	sys_pidfd_send_signal(s->box.pidfd, SIGKILL);
+	sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
 }
 
 /* Every id of ours to itself: the box's namespace sees what we see, and has no right over it. */
@@ -148,8 +161,8 @@ static int map_identity(struct session *s, struct rein_err *err)
 {
 	struct rein_box_note note = {.kind = REIN_BOX_MSG_MAPPED};
 
-	if (write_identity(s->box.pid, "uid_map", err) < 0 ||
-	    write_identity(s->box.pid, "gid_map", err) < 0)
+	if (write_identity(s->box->pid, "uid_map", err) < 0 ||
+	    write_identity(s->box->pid, "gid_map", err) < 0)
 		return -err->code;
 	send_note(s, &note);
 	return 0;
@@ -170,7 +183,7 @@ static int receive(struct session *s, struct rein_box_note *note, int fds[2])
 	ssize_t n;
 
 	fds[0] = fds[1] = -1;
-	n = recvmsg(s->box.control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	n = recvmsg(s->box->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n <= 0)
 		return 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
@@ -185,7 +198,7 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 
 	if (note->has & REIN_BOX_HAS_LISTENER)
 		s->supervisor.listener = take_fd(&fds[next++]);
-	s->supervisor.box = s->box.pid;
+	s->supervisor.box = s->box->pid;
 	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
 	s->supervisor.caps = s->spec->caps;
 	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
@@ -349,8 +362,8 @@ static int attend(struct session *s, struct rein_err *err)
 {
 	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
-		[CONTROL] = {.fd = s->box.control, .events = POLLIN},
-		[BOX] = {.fd = s->box.pidfd, .events = POLLIN},
+		[CONTROL] = {.fd = s->box->control, .events = POLLIN},
+		[BOX] = {.fd = s->box->pidfd, .events = POLLIN},
 		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
 		[RENAMES] = {.fd = -1, .events = POLLIN},
 	};
@@ -434,11 +447,20 @@ static void block_signals(sigset_t *old, int *fd)
 	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int run(struct session *s, const char *program, struct rein_box_result *ret,
-	       struct rein_err *err)
+static void reap(struct rein_box *box, struct rusage *ru)
+{
+	siginfo_t si;
+
+	if (box->reaped)
+		return;
+	while (sys_waitid(P_PIDFD, (id_t)box->spawn.pidfd, &si, WEXITED, ru) < 0 && errno == EINTR)
+		;
+	box->reaped = true;
+}
+
+static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
-	siginfo_t si;
 	int rc;
 
 	if (s->signals < 0)
@@ -446,14 +468,11 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 	s->started_ns = s->active_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
-	rc = rein_spawn_box(s->plan, program, &s->box, err);
-	if (rc < 0)
-		return rc;
-	rc = attend(s, err);
+	rc = rein_spawn_plan(s->box, s->plan, err);
+	rc = rc < 0 ? rc : attend(s, err);
 	if (rc < 0)
 		kill_box(s, REIN_BOX_LOST);
-	while (sys_waitid(P_PIDFD, (id_t)s->box.pidfd, &si, WEXITED, &ru) < 0 && errno == EINTR)
-		;
+	reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
 	rein_relay_drain(&s->relay);
 	rein_relay_leave(&s->relay); /* [L2] */
@@ -462,24 +481,65 @@ static int run(struct session *s, const char *program, struct rein_box_result *r
 	return rc;
 }
 
-int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
-		    struct rein_box_result *ret, struct rein_err *err)
+int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
+		  struct rein_err *err)
+{
+	struct rein_box *box = rein_alloc(sizeof(*box));
+
+	if (!box)
+		return rein_err_nomem(err);
+	if (rein_spawn_begin(ordered_flags(net), box_program, &box->spawn, err) < 0) {
+		rein_free(box);
+		return -err->code;
+	}
+	*ret = box;
+	return 0;
+}
+
+int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
+		 struct rein_box_result *ret, struct rein_err *err)
 {
 	struct session s = {
-		.spec = spec, .box = {.pidfd = -1, .control = -1}, .signals = -1,
+		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
 		.supervisor = {.listener = -1, .box_root = -1}};
 	sigset_t old;
 	int rc;
 
+	if (box->spawn.plan < 0 || ordered_flags(spec->net) != box->spawn.flags)
+		return rein_err_set(err, REIN_E_STATE, "this box was opened for another command");
 	rc = make_plan(&s, err);
 	if (rc < 0)
 		return rc;
 	block_signals(&old, &s.signals);
-	rc = run(&s, box_program, ret, err);
-	rein_closep_(&s.box.pidfd);
-	rein_closep_(&s.box.control);
+	rc = run(&s, ret, err);
 	rein_closep_(&s.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
+	return rc;
+}
+
+void rein_box_close(struct rein_box *box)
+{
+	if (!box)
+		return;
+	if (!box->reaped)
+		sys_pidfd_send_signal(box->spawn.pidfd, SIGKILL);
+	reap(box, NULL);
+	rein_closep_(&box->spawn.control);
+	rein_closep_(&box->spawn.pidfd);
+	rein_closep_(&box->spawn.plan);
+	rein_free(box);
+}
+
+int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
+		    struct rein_box_result *ret, struct rein_err *err)
+{
+	struct rein_box *box;
+	int rc;
+
+	if (rein_box_open(spec->net, box_program, &box, err) < 0)
+		return -err->code;
+	rc = rein_box_run(box, spec, ret, err);
+	rein_box_close(box);
 	return rc;
 }

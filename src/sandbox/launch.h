@@ -19,11 +19,27 @@
 #include "base/err.h"
 #include "model/box.h"
 
+struct rein_box;
+
 /*
- * box_program is the path of rein-box. On success *ret says how the command ended. Errors: the
- * command could not be executed (REIN_E_NOCMD, REIN_E_EXEC), this machine lacks something
- * (REIN_E_UNSUPPORTED, with the remedy), or Rein failed. *ret is untouched then.
+ * Start a box ahead of its specification: its namespaces come into being while the caller draws
+ * up what is to be in it. box_program is the path of rein-box, net the one the specification will
+ * have. Errors: this machine lacks something (REIN_E_UNSUPPORTED, with the remedy), or Rein failed.
  */
+int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
+		  struct rein_err *err);
+
+/*
+ * Run the command, once. On success *ret says how it ended. Errors: the command could not be
+ * executed (REIN_E_NOCMD, REIN_E_EXEC), or as above. *ret is untouched then.
+ */
+int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
+		 struct rein_box_result *ret, struct rein_err *err);
+
+/* Nothing of the box is left when this returns, whatever became of it. NULL is fine. */
+void rein_box_close(struct rein_box *box);
+
+/* All three. */
 int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,
 		    struct rein_box_result *ret, struct rein_err *err);
 

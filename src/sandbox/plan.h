@@ -31,6 +31,17 @@
 #define REIN_BOX_PLAN_FD    3
 #define REIN_BOX_CONTROL_FD 4
 
+/*
+ * What must be known before the plan is: the first message on the socket. The executor makes its
+ * namespaces and whatever else is the same in every box while the plan is still being drawn; then
+ * the plan, sealed, is announced by REIN_BOX_MSG_PLAN.
+ */
+struct rein_box_order {
+	uint32_t magic;
+	uint32_t flags; /* REIN_PLAN_ORDERED of the plan's */
+	uint32_t uid, gid;
+};
+
 enum rein_plan_flag {
 	REIN_PLAN_USERNS = 1 << 0,   /* it was started in a new user namespace: map its ids */
 	REIN_PLAN_IDENTITY = 1 << 1, /* root: enter an identity user namespace after mounting */
@@ -41,6 +52,8 @@ enum rein_plan_flag {
 	REIN_PLAN_LANDLOCK = 1 << 6, /* second wall, where the kernel has it */
 	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
 	REIN_PLAN_FLAGS = (1 << 8) - 1,
+	REIN_PLAN_ORDERED =
+		REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT,
 };
 
 enum rein_plan_kind {
@@ -110,6 +123,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_SAMPLE,  /* cpu_ns, written so far by what runs now */
 	REIN_BOX_MSG_EXIT,    /* status as wait(2) gives it, usage */
 	/* to the box */
+	REIN_BOX_MSG_PLAN, /* it is there, and sealed */
 	REIN_BOX_MSG_MAPPED,
 	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; to its process group if sys != 0 */
 	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */

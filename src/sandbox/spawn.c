@@ -64,64 +64,58 @@ failed:
 	_exit(125);
 }
 
-static int seal(const struct rein_plan *plan, int *ret, struct rein_err *err)
+static int above(int fd, struct rein_err *err)
 {
-	auto_close int fd = memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t done = 0;
-	int high;
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 
-	if (fd < 0)
-		return rein_err_errno(err, "memfd for the plan");
-	while (done < plan->size) {
-		ssize_t n = write(fd, (const char *)plan + done, plan->size - done);
-
-		if (n < 0 && errno != EINTR)
-			return rein_err_errno(err, "write the plan");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return rein_err_errno(err, "seal the plan");
-	high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 	if (high < 0)
-		return rein_err_errno(err, "keep the plan");
-	*ret = high;
+		rein_err_errno(err, "descriptors of the box");
+	if (fd >= 0)
+		close(fd);
+	return high;
+}
+
+/*
+ * Only those two that must be made from outside: a process does not enter a pid namespace it makes,
+ * and without privilege it is the user namespace that gives the right to it. The rest, of which the
+ * network namespace alone takes longer than all else, the executor makes while the plan is drawn.
+ */
+static unsigned namespaces(uint32_t flags)
+{
+	return CLONE_NEWPID | (flags & REIN_PLAN_USERNS ? CLONE_NEWUSER : 0);
+}
+
+/* The socket's buffer holds the order until the executor is there to read it. */
+static int give_order(int control, uint32_t flags, struct rein_err *err)
+{
+	struct rein_box_order order = {
+		.magic = REIN_PLAN_MAGIC, .flags = flags, .uid = geteuid(), .gid = getegid()};
+
+	if (send(control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+		return rein_err_errno(err, "control socket");
 	return 0;
 }
 
-static unsigned namespaces(const struct rein_plan *plan)
-{
-	unsigned flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-
-	if (plan->flags & REIN_PLAN_USERNS)
-		flags |= CLONE_NEWUSER;
-	if (plan->flags & REIN_PLAN_NETNS)
-		flags |= CLONE_NEWNET;
-	return flags;
-}
-
-int rein_spawn_box(const struct rein_plan *plan, const char *program, struct rein_spawn *ret,
-		   struct rein_err *err)
+int rein_spawn_begin(uint32_t flags, const char *program, struct rein_spawn *ret,
+		     struct rein_err *err)
 {
 	static const size_t stack_size = 64 << 10;
 	auto_close int memfd = -1, ours = -1, theirs = -1;
-	struct child c = {.program = program, .raise = plan->flags & REIN_PLAN_USERNS};
+	struct child c = {.program = program, .raise = flags & REIN_PLAN_USERNS};
 	int pair[2], pidfd = -1;
 	sigset_t all, old;
 	char *stack;
 	pid_t pid;
 
-	if (seal(plan, &memfd, err) < 0)
+	memfd = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), err);
+	if (memfd < 0)
 		return -err->code;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rein_err_errno(err, "control socket");
 	ours = pair[0];
-	theirs = pair[1];
-	if (theirs < FIRST_FREE) {
-		theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, FIRST_FREE);
-		close(pair[1]);
-		if (theirs < 0)
-			return rein_err_errno(err, "control socket");
-	}
+	theirs = above(pair[1], err);
+	if (theirs < 0 || give_order(ours, flags, err) < 0)
+		return -err->code;
 	stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
@@ -132,24 +126,46 @@ int rein_spawn_box(const struct rein_plan *plan, const char *program, struct rei
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = clone(child, stack + stack_size,
-		    (int)(CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespaces(plan)), &c,
+		    (int)(CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespaces(flags)), &c,
 		    &pidfd);
 	if (pid < 0)
 		c.sys = errno;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	munmap(stack, stack_size);
 	if (pid < 0)
-		return rein_explain_clone(c.sys, plan, err);
+		return rein_explain_clone(c.sys, flags, err);
 	if (c.sys) {
 		siginfo_t si;
 
 		waitid(P_PID, (id_t)pid, &si, WEXITED);
 		close(pidfd);
 		errno = c.sys;
-		return rein_explain_exec(c.sys, program, plan, err);
+		return rein_explain_exec(c.sys, program, flags, err);
 	}
-	ret->pid = pid;
-	ret->pidfd = pidfd;
-	ret->control = take_fd(&ours);
+	*ret = (struct rein_spawn){.pid = pid,
+				   .pidfd = pidfd,
+				   .control = take_fd(&ours),
+				   .plan = take_fd(&memfd),
+				   .flags = flags};
+	return 0;
+}
+
+int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct rein_err *err)
+{
+	static const struct rein_box_note note = {.kind = REIN_BOX_MSG_PLAN};
+	auto_close int fd = take_fd(&s->plan);
+	size_t done = 0;
+
+	while (done < plan->size) {
+		ssize_t n = write(fd, (const char *)plan + done, plan->size - done);
+
+		if (n < 0 && errno != EINTR)
+			return rein_err_errno(err, "write the plan");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return rein_err_errno(err, "seal the plan");
+	while (send(s->control, &note, sizeof(note), MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
 	return 0;
 }

@@ -12,10 +12,17 @@ struct rein_spawn {
 	pid_t pid;
 	int pidfd;
 	int control; /* our end of the socket */
+	int plan;    /* where the plan will be written, until it is */
+	uint32_t flags; /* REIN_PLAN_ORDERED ones */
 };
 
-/* Seal the plan, start the program with it. On success the caller owns both descriptors. */
-int rein_spawn_box(const struct rein_plan *plan, const char *program, struct rein_spawn *ret,
-		   struct rein_err *err);
+/*
+ * Start the program; it makes its namespaces and waits for the plan. flags: those of the plan that
+ * are REIN_PLAN_ORDERED. On success the caller owns the descriptors and the process.
+ */
+int rein_spawn_begin(uint32_t flags, const char *program, struct rein_spawn *ret,
+		     struct rein_err *err);
+/* Seal the plan and announce it. A box that died meanwhile is no error here: its pidfd says so. */
+int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct rein_err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor. It is pid 1 of the box, started by rein inside fresh namespaces with a sealed plan
- * on descriptor 3 and a socket to rein on descriptor 4. It does what the plan says, in order:
+ * The executor. It is pid 1 of the box, started by rein in a new pid (and user) namespace with a
+ * socket to rein on descriptor 4 and, on descriptor 3, the place where the plan will be. It first
+ * does what is the same in every box, then waits for the sealed plan and does what that says:
  *
- *	load -> identify -> mount -> confine -> spawn -> attend
+ *	order -> separate -> prepare -> load -> mount -> confine -> spawn -> attend
  *
  * [B1] Any step that fails ends the box (step_failed): nothing runs in half a box.
  * [B2] After confine nothing here has more rights than the command has.
@@ -17,8 +18,17 @@
 
 #include "sandbox/plan.h"
 
+/* The box's own tmpfs: one file system whose directories are mounted at several places. */
+struct box_private {
+	int fd;
+	int proc, sys, pts; /* made ahead */
+	int devices[6];
+};
+
 struct box {
-	struct rein_plan *plan;
+	struct rein_box_order order;
+	struct rein_plan *plan; /* NULL until it is there */
+	struct box_private private;
 	int control;
 	int listener; /* seccomp notifications, until handed over */
 	int terminal; /* master, until handed over */
@@ -34,7 +44,9 @@ _Noreturn void box_step_failed(const struct box *box, enum rein_box_step step, u
 void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds);
 int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the end, or -1 */
 
+void box_prepare(struct box *box);
 void box_mount(struct box *box);
+void box_drop_bounding(const struct box *box, uint64_t kept);
 void box_confine(struct box *box);
 _Noreturn void box_run(struct box *box);
 void box_sample(const struct box *box); /* report how busy the box is */

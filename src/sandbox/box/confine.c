@@ -40,10 +40,8 @@ static void enter_identity(struct box *box)
  * uid 0 gets its capabilities back at every exec, from the bounding set: that is emptied first.
  * Those to be kept stay in the bounding, permitted and, for a command that is not uid 0, ambient set.
  */
-static void drop_caps(const struct box *box)
+void box_drop_bounding(const struct box *box, uint64_t kept)
 {
-	uint64_t kept = box->plan->caps;
-
 	for (int cap = 0; cap < 64; cap++) {
 		if (kept & SYS_CAP(cap))
 			continue;
@@ -53,6 +51,14 @@ static void drop_caps(const struct box *box)
 			box_step_failed(box, REIN_STEP_CAPS, 0);
 		}
 	}
+}
+
+static void drop_caps(const struct box *box)
+{
+	uint64_t kept = box->plan->caps;
+
+	if (!(box->plan->flags & REIN_PLAN_USERNS))
+		box_drop_bounding(box, kept); /* else done long ago, and nothing is kept */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0 || sys_caps_set(kept, kept, kept) < 0 ||
 	    (kept && sys_caps_raise_ambient(kept) < 0))

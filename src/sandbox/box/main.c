@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,13 +76,35 @@ int box_write_file(const char *path, const char *text, size_t n)
 	return done == (ssize_t)n ? 0 : -1;
 }
 
+static void take_order(struct box *box)
+{
+	ssize_t n;
+
+	do
+		n = recv(box->control, &box->order, sizeof(box->order), 0);
+	while (n < 0 && errno == EINTR);
+	errno = EINVAL;
+	if (n != (ssize_t)sizeof(box->order) || box->order.magic != REIN_PLAN_MAGIC ||
+	    box->order.flags & ~(uint32_t)REIN_PLAN_ORDERED)
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+}
+
+static bool as_ordered(const struct box *box, const struct rein_plan *plan)
+{
+	return (plan->flags & REIN_PLAN_ORDERED) == box->order.flags &&
+	       plan->uid == box->order.uid && plan->gid == box->order.gid;
+}
+
 /* The plan must be sealed: what was checked is what is used. */
 static struct rein_plan *load(const struct box *box)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct rein_box_note note;
 	struct stat st;
 	void *p;
 
+	if (box_receive(box, &note) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
+		_exit(125); /* rein thought better of it: [B3] */
 	errno = EINVAL;
 	if (fcntl(REIN_BOX_PLAN_FD, F_GET_SEALS) != seals || fstat(REIN_BOX_PLAN_FD, &st) < 0 ||
 	    st.st_size <= 0 || st.st_size > REIN_PLAN_MAX)
@@ -91,7 +114,7 @@ static struct rein_plan *load(const struct box *box)
 	if (p == MAP_FAILED)
 		box_step_failed(box, REIN_STEP_PLAN, 0);
 	errno = EINVAL;
-	if (!rein_plan_valid(p, (size_t)st.st_size))
+	if (!rein_plan_valid(p, (size_t)st.st_size) || !as_ordered(box, p))
 		box_step_failed(box, REIN_STEP_PLAN, 0);
 	close(REIN_BOX_PLAN_FD);
 	return p;
@@ -170,9 +193,9 @@ static void map_ids(const struct box *box)
 {
 	/* Without this an unprivileged gid_map is refused: groups could be dropped, user_namespaces(7). */
 	if (box_write_file("/proc/self/setgroups", "deny", 4) < 0 ||
-	    write_map("/proc/self/gid_map", box->plan->gid) < 0)
+	    write_map("/proc/self/gid_map", box->order.gid) < 0)
 		box_step_failed(box, REIN_STEP_GID_MAP, 0);
-	if (write_map("/proc/self/uid_map", box->plan->uid) < 0)
+	if (write_map("/proc/self/uid_map", box->order.uid) < 0)
 		box_step_failed(box, REIN_STEP_UID_MAP, 0);
 }
 
@@ -188,12 +211,15 @@ static void raise_loopback(const struct box *box)
 	close(fd);
 }
 
-static void identify(const struct box *box)
+/* The namespaces but those it was born in, and who it is in them. */
+static void separate(const struct box *box)
 {
-	const struct rein_plan *p = box->plan;
-	const char *name = rein_plan_str(p, p->hostname);
+	const uint32_t flags = box->order.flags;
 
-	if (p->flags & REIN_PLAN_USERNS)
+	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+		    (flags & REIN_PLAN_NETNS ? CLONE_NEWNET : 0)) < 0)
+		box_step_failed(box, REIN_STEP_NAMESPACES, 0);
+	if (flags & REIN_PLAN_USERNS)
 		map_ids(box);
 	/*
 	 * Session leader here, the command in a process group of its own: a group whose parent is in
@@ -201,10 +227,19 @@ static void identify(const struct box *box)
 	 */
 	if (setsid() < 0)
 		box_step_failed(box, REIN_STEP_SESSION, 0);
+	if (flags & REIN_PLAN_NETNS)
+		raise_loopback(box);
+	/* It rules over later execs only; as root a new user namespace will fill it once more. */
+	if (flags & REIN_PLAN_USERNS)
+		box_drop_bounding(box, 0);
+}
+
+static void name_host(const struct box *box)
+{
+	const char *name = rein_plan_str(box->plan, box->plan->hostname);
+
 	if (sethostname(name, strlen(name)) < 0)
 		box_step_failed(box, REIN_STEP_HOSTNAME, 0);
-	if (p->flags & REIN_PLAN_NETNS)
-		raise_loopback(box);
 }
 
 /*
@@ -249,11 +284,14 @@ int main(void)
 
 	/* Signals from a terminal or a careless kill are rein's business: it forwards them. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	box->plan = load(box);
+	take_order(box);
 	check_stdio(box);
 	check_personality(box);
 	box->umask = umask(0);
-	identify(box);
+	separate(box);
+	box_prepare(box);
+	box->plan = load(box);
+	name_host(box);
 	box_mount(box);
 	reopen_stdin(box);
 	box_confine(box);

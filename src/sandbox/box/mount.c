@@ -20,13 +20,6 @@
 
 #define PATH_DIR (O_PATH | O_DIRECTORY | O_NOFOLLOW)
 
-/* The box's own tmpfs: one file system whose directories are mounted at several places. */
-struct private {
-	int fd;
-	int proc, sys, pts; /* made ahead */
-	int devices[6];
-};
-
 static const char *const device_names[6] = {"null", "zero", "full", "random", "urandom", "tty"};
 
 /* "/proc/self/fd/N": short, and free of the characters overlayfs gives a meaning to. */
@@ -125,6 +118,14 @@ static int bind_source(const struct box *box, uint32_t index, const struct rein_
 	return fd;
 }
 
+static int take(int *fd)
+{
+	int v = *fd;
+
+	*fd = -1;
+	return v;
+}
+
 /* Make ahead what must be taken from the host's tree as it is. */
 static void keep(struct box *box)
 {
@@ -137,14 +138,6 @@ static void keep(struct box *box)
 		else if (m[i].kind == REIN_MOUNT_BIND)
 			box->kept[n++] = bind_source(box, i, &m[i]);
 	}
-}
-
-static bool has_kind(const struct box *box, uint32_t kind)
-{
-	for (uint32_t i = 0; i < box->plan->nmounts; i++)
-		if (rein_plan_mounts(box->plan)[i].kind == kind)
-			return true;
-	return false;
 }
 
 static void fill_dev(const struct box *box, int fd)
@@ -172,7 +165,7 @@ static void fill_run(const struct box *box, int fd)
 {
 	char user[32] = "run/user/", digits[12];
 	size_t n = 0, at = strlen(user);
-	uint32_t uid = box->plan->uid;
+	uint32_t uid = box->order.uid;
 	int rc = mkdirat(fd, "run", 0755) | mkdirat(fd, "run/lock", 01777) |
 		 mkdirat(fd, "run/user", 0755);
 
@@ -218,17 +211,20 @@ static int make_sys(void)
 	return fd;
 }
 
-static void prepare(struct box *box, struct private *p)
+/* What every box has, made before it is known what this one will have. */
+void box_prepare(struct box *box)
 {
 	static const struct sys_mount_option pts[] = {
 		{"newinstance", NULL}, {"ptmxmode", "0666"}, {"mode", "620"}, {0}};
+	struct box_private *p = &box->private;
 	char path[16] = "/dev/";
 
-	keep(box);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		box_step_failed(box, REIN_STEP_PRIVATE, 0);
 	p->proc = sys_mount_new("proc", NULL, SYS_MOUNT_TAME | MOUNT_ATTR_NOEXEC);
 	if (p->proc < 0)
 		box_step_failed(box, REIN_STEP_PROC, 0);
-	p->sys = has_kind(box, REIN_MOUNT_SYS) ? make_sys() : -1;
+	p->sys = box->order.flags & REIN_PLAN_NETNS ? make_sys() : -1;
 	p->pts = sys_mount_new("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (p->pts < 0)
 		box_step_failed(box, REIN_STEP_DEVPTS, 0);
@@ -285,7 +281,7 @@ static void attach(const struct box *box, uint32_t index, int fd)
 	close(fd);
 }
 
-static int clone_private(const struct private *p, const char *name, uint64_t attributes)
+static int clone_private(const struct box_private *p, const char *name, uint64_t attributes)
 {
 	int fd = sys_mount_clone(p->fd, name, 0);
 
@@ -294,7 +290,7 @@ static int clone_private(const struct private *p, const char *name, uint64_t att
 	return fd;
 }
 
-static void attach_dev(const struct box *box, uint32_t index, struct private *p)
+static void attach_dev(const struct box *box, uint32_t index, struct box_private *p)
 {
 	int dev = clone_private(p, "dev", MOUNT_ATTR_RDONLY);
 	int shm = clone_private(p, "shm", 0);
@@ -315,7 +311,7 @@ static void attach_dev(const struct box *box, uint32_t index, struct private *p)
 }
 
 /* Cover a path with something empty. A symbolic link is followed: what it leads to is meant. */
-static void hide(const struct box *box, uint32_t index, const struct private *p)
+static void hide(const struct box *box, uint32_t index, const struct box_private *p)
 {
 	const struct rein_plan_mount *m = &rein_plan_mounts(box->plan)[index];
 	bool dir = m->kind == REIN_MOUNT_HIDE_DIR;
@@ -401,7 +397,7 @@ static void attach_proc(const struct box *box, uint32_t index, int proc)
 	close(proc);
 }
 
-static void attach_one(struct box *box, uint32_t i, struct private *p, uint32_t *kept)
+static void attach_one(struct box *box, uint32_t i, struct box_private *p, uint32_t *kept)
 {
 	const struct rein_plan_mount *m = &rein_plan_mounts(box->plan)[i];
 	int fd;
@@ -424,7 +420,7 @@ static void attach_one(struct box *box, uint32_t i, struct private *p, uint32_t 
 		break;
 	case REIN_MOUNT_SYS:
 		if (p->sys >= 0)
-			attach(box, i, p->sys);
+			attach(box, i, take(&p->sys));
 		break;
 	case REIN_MOUNT_DEV:
 		attach_dev(box, i, p);
@@ -450,12 +446,10 @@ static void pivot(struct box *box)
 
 void box_mount(struct box *box)
 {
-	struct private p = {.fd = -1};
+	struct box_private *p = &box->private;
 	uint32_t kept = 0, first = 0;
 
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		box_step_failed(box, REIN_STEP_PRIVATE, 0);
-	prepare(box, &p);
+	keep(box);
 	if (box->plan->flags & REIN_PLAN_PIVOT) {
 		pivot(box);
 		kept = first = 1;
@@ -466,11 +460,13 @@ void box_mount(struct box *box)
 	 * Only what is mounted can be cloned (before Linux 6.15), so the private file system goes
 	 * where its own /dev will cover it. It stays there: taking it off would cost 90 us.
 	 */
-	if (sys_mount_attach(p.fd, AT_FDCWD, "/dev") < 0)
+	if (sys_mount_attach(p->fd, AT_FDCWD, "/dev") < 0)
 		box_step_failed(box, REIN_STEP_TMPFS, 0);
 	for (uint32_t i = first; i < box->plan->nmounts; i++)
-		attach_one(box, i, &p, &kept);
-	close(p.fd);
+		attach_one(box, i, p, &kept);
+	close(p->fd);
+	if (p->sys >= 0)
+		close(p->sys); /* the plan has another */
 	/* A working directory from before lies below what was mounted since: enter it anew. */
 	if (chdir(rein_plan_str(box->plan, box->plan->cwd)) < 0)
 		box_step_failed(box, REIN_STEP_CWD, 0);
