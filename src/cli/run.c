@@ -22,6 +22,8 @@ struct run_args {
 	bool whole_system, nested;
 	int net; /* 1 none, 2 host */
 	uint64_t timeout_ns, idle_ns;
+	const char *profile;
+	struct rein_strlist limits;
 	struct rein_strlist rw, ro, hide, scratch, env, env_file, cap_add;
 	int decision;	/* enum decision */
 	int on_failure; /* 1 commit, 2 discard, 3 hold */
@@ -30,7 +32,7 @@ struct run_args {
 static void args_done(struct run_args *a)
 {
 	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
-					&a->cap_add};
+					&a->cap_add, &a->limits};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
@@ -52,6 +54,8 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"env-file", 0, REIN_OPT_LIST, AT(env_file), "FILE", "variables from a file", 0},
 	{"timeout", 't', REIN_OPT_DURATION, AT(timeout_ns), "DURATION", "end it after this long and roll back", 0},
 	{"idle-timeout", 0, REIN_OPT_DURATION, AT(idle_ns), "DURATION", "end it when nothing happens for this long", 0},
+	{"limit", 0, REIN_OPT_LIST, AT(limits), "NAME=VALUE", "what it may use: memory=512M, cpu=150, processes=64, disk=1G ...", 0},
+	{"profile", 0, REIN_OPT_STRING, AT(profile), "NAME", "limits by name: code, build, agent, untrusted, or a policy's", 0},
 	{"commit", 0, REIN_OPT_VALUE, AT(decision), NULL, "commit without asking", COMMIT},
 	{"discard", 0, REIN_OPT_VALUE, AT(decision), NULL, "throw the changes away", DISCARD},
 	{"hold", 0, REIN_OPT_VALUE, AT(decision), NULL, "keep the changes back for later", HOLD},
@@ -69,6 +73,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.net = a->net == 2 ? REIN_NET_HOST : REIN_NET_NONE,
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
+		.profile = a->profile,
 		.rw = a->rw,
 		.ro = a->ro,
 		.hide = a->hide,
@@ -76,6 +81,9 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.env = a->env,
 		.env_file = a->env_file,
 	};
+	for (size_t i = 0; i < a->limits.n; i++)
+		if (rein_limits_parse(&o->limits, a->limits.v[i], err) < 0)
+			return -err->code;
 	if (a->cap_add.n && geteuid() != 0)
 		return rein_err_set(err, REIN_E_USAGE, "--cap-add works only as root");
 	for (size_t i = 0; i < a->cap_add.n; i++)
@@ -185,7 +193,8 @@ static enum decision ask(struct rein_engine *e, struct rein_run *r, char *rest)
 static bool forced_rollback(const struct rein_run *r)
 {
 	return r->result.end == REIN_BOX_TIMEOUT || r->result.end == REIN_BOX_IDLE_TIMEOUT ||
-	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED;
+	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED ||
+	       r->result.end == REIN_BOX_LIMIT;
 }
 
 static enum decision decide(struct rein_engine *e, const struct run_args *a,
@@ -208,7 +217,7 @@ static enum decision decide(struct rein_engine *e, const struct run_args *a,
 
 static const char *end_text(const struct rein_run *r)
 {
-	static char text[64];
+	static char text[128];
 
 	switch (r->result.end) {
 	case REIN_BOX_TIMEOUT:
@@ -219,6 +228,9 @@ static const char *end_text(const struct rein_run *r)
 		return "cancelled";
 	case REIN_BOX_LOST:
 		return "the box was lost";
+	case REIN_BOX_LIMIT:
+		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
+		return text;
 	case REIN_BOX_SIGNALED:
 		snprintf(text, sizeof(text), "killed by signal %d", r->result.status - 128);
 		return text;
@@ -242,6 +254,7 @@ static void print_json(const struct rein_run *r, const char *decision, const cha
 	rein_json_ku64(&j, "wall_ms", r->result.wall_ns / 1000000);
 	rein_json_ku64(&j, "cpu_ms", r->result.cpu_ns / 1000000);
 	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
+	rein_json_limits(&j, &r->result);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_key(&j, "transaction");
 	if (r->has_tx) {
@@ -288,6 +301,8 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 		rein_say("the state directory cannot be written: the next command completes the record");
 	if (!r->has_tx) {
 		rein_say("%s in %s, no changes", end_text(r), rein_ui_seconds(r->result.wall_ns));
+		if (r->result.end == REIN_BOX_LIMIT)
+			rein_print_hit(&r->result);
 	} else if (d == COMMIT) {
 		rein_say("%s in %s, %s. Committed %s%s%s, undo with: rein undo %s", end_text(r),
 			 rein_ui_seconds(r->result.wall_ns), sum.p, rein_ui(stderr, REIN_BOLD), r->tx.id,
@@ -297,6 +312,8 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 	} else if (d == DISCARD) {
 		rein_say("%s in %s, %s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns), sum.p,
 			 forced_rollback(r) ? "rolled back, nothing was changed" : "discarded");
+		if (r->result.end == REIN_BOX_LIMIT)
+			rein_print_hit(&r->result);
 	} else {
 		rein_say("%s in %s. Held %s%s%s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns),
 			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), sum.p);
@@ -329,6 +346,8 @@ static int exit_status(const struct rein_run *r)
 		return rein_code_exit(REIN_E_TIMEOUT);
 	case REIN_BOX_LOST:
 		return rein_code_exit(REIN_E_FAILED);
+	case REIN_BOX_LIMIT:
+		return rein_code_exit(REIN_E_ROLLED_BACK);
 	default:
 		return r->result.status;
 	}
@@ -355,6 +374,7 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 			 (unsigned)st.st_uid);
 	if (!common->verbose)
 		return;
+	rein_print_kept(&r->result);
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
 		 o->net == REIN_NET_HOST ? "of the host" : "none");
 	for (size_t i = 0; i < r->env_dropped.n; i++)

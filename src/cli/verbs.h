@@ -3,6 +3,7 @@
 #ifndef REIN_CLI_VERBS_H
 #define REIN_CLI_VERBS_H
 
+#include "base/json.h"
 #include "cli/opts.h"
 #include "engine/engine.h"
 
@@ -42,6 +43,11 @@ void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 			  const struct rein_err *err);
 /* What no undo can bring back, said after a run. */
 void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o);
+
+/* Limits: members "limit", "limits" and "usage"; what to do about the one that was hit; who kept them. */
+void rein_json_limits(struct rein_json *j, const struct rein_box_result *r);
+void rein_print_hit(const struct rein_box_result *r);
+void rein_print_kept(const struct rein_box_result *r);
 
 /* Unified diff of a transaction on stdout; stat only when asked. */
 struct rein_diff {

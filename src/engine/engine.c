@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "effects/scan.h"
+#include "engine/limits.h"
 #include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
@@ -292,6 +293,12 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.idle_timeout_ns = o->idle_timeout_ns,
 	};
 
+	if (rein_engine_limits(o, r->view.workspace, &spec.limits, err) < 0)
+		return -err->code;
+	if (!spec.timeout_ns)
+		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
+	if (!spec.idle_timeout_ns)
+		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
 	if (rein_env_make(&eo, &env, err) < 0)
 		return -err->code;
 	spec.envp = env.envp.v;

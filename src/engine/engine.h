@@ -32,6 +32,8 @@ struct rein_run_opts {
 	bool whole_system, nested;
 	enum rein_net net;
 	uint64_t timeout_ns, idle_timeout_ns;
+	const char *profile;	   /* of limits, from the policy; or NULL */
+	struct rein_limits limits; /* stand above the profile's */
 	uint64_t caps;
 	struct rein_strlist rw, ro, hide, scratch, env, env_file;
 };

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/strlist.h"
+#include "model/limits.h"
 #include "model/root.h"
 
 enum rein_access {
@@ -48,6 +49,7 @@ struct rein_box_spec {
 	bool nested;	/* allow new user namespaces inside */
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
+	struct rein_limits limits;	      /* its time and idle are not looked at: see above */
 };
 
 enum rein_box_end {
@@ -57,6 +59,7 @@ enum rein_box_end {
 	REIN_BOX_TIMEOUT,      /* --timeout; everything inside is dead */
 	REIN_BOX_IDLE_TIMEOUT, /* --idle-timeout */
 	REIN_BOX_CANCELLED,    /* Rein was told to stop (SIGTERM, SIGHUP) and killed it */
+	REIN_BOX_LIMIT,	       /* a limit was hit, see hit; everything inside is dead */
 };
 
 struct rein_box_result {
@@ -65,6 +68,10 @@ struct rein_box_result {
 	uint64_t wall_ns;
 	uint64_t cpu_ns;       /* user + system, the command and all it waited for */
 	uint64_t max_rss_kib;
+	struct rein_limits limits;	 /* those it had */
+	struct rein_limit_hit hit;	 /* REIN_BOX_LIMIT: which */
+	enum rein_limit_by kept_by[REIN_LIMIT__MAX]; /* who kept the limits that were set */
+	struct rein_usage usage;
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
 	/*
 	 * Renames of directories, and of files with several names or onto such: from, to, from, to …,

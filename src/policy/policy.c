@@ -65,7 +65,8 @@ static const size_t limit_offsets[] = {
 	offsetof(struct rein_policy_limits, file_bytes),   offsetof(struct rein_policy_limits, egress_bytes),
 	offsetof(struct rein_policy_limits, time_ns),	   offsetof(struct rein_policy_limits, idle_ns),
 	offsetof(struct rein_policy_limits, cpu_percent),  offsetof(struct rein_policy_limits, processes),
-	offsetof(struct rein_policy_limits, open_files),
+	offsetof(struct rein_policy_limits, open_files),   offsetof(struct rein_policy_limits, output_bytes),
+	offsetof(struct rein_policy_limits, cpu_time_ns),
 };
 static_assert(ARRAY_SIZE(limit_offsets) == sizeof(struct rein_policy_limits) / sizeof(uint64_t),
 	      "a limit was added");

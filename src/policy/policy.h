@@ -98,8 +98,8 @@ struct rein_policy_list {
 
 /* 0: no limit. */
 struct rein_policy_limits {
-	uint64_t memory_bytes, disk_bytes, file_bytes, egress_bytes;
-	uint64_t time_ns, idle_ns;
+	uint64_t memory_bytes, disk_bytes, file_bytes, output_bytes, egress_bytes;
+	uint64_t time_ns, idle_ns, cpu_time_ns;
 	uint64_t cpu_percent; /* 100: one processor */
 	uint64_t processes, open_files;
 };

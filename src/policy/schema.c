@@ -214,9 +214,11 @@ static const struct table environment_table = {environment_fields, sizeof(struct
 #define LIMITS(s, base)                                                                            \
 	{"memory", F_SIZE, offsetof(s, base.memory_bytes)}, {"disk", F_SIZE, offsetof(s, base.disk_bytes)}, \
 		{"file", F_SIZE, offsetof(s, base.file_bytes)},                                    \
+		{"output", F_SIZE, offsetof(s, base.output_bytes)},                                \
 		{"egress", F_SIZE, offsetof(s, base.egress_bytes)},                                \
 		{"time", F_DURATION, offsetof(s, base.time_ns)},                                   \
 		{"idle", F_DURATION, offsetof(s, base.idle_ns)},                                   \
+		{"cpu_time", F_DURATION, offsetof(s, base.cpu_time_ns)},                           \
 		{"cpu", F_U64, offsetof(s, base.cpu_percent)},                                     \
 		{"processes", F_U64, offsetof(s, base.processes)},                                 \
 		{"open_files", F_U64, offsetof(s, base.open_files)}

@@ -23,6 +23,8 @@
 #include "base/str.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
+#include "sandbox/keep.h"
+#include "sandbox/outlet.h"
 #include "sandbox/plan.h"
 #include "sandbox/relay.h"
 #include "sandbox/spawn.h"
@@ -32,6 +34,7 @@
 
 struct rein_box {
 	struct rein_spawn spawn;
+	const char *program; /* the caller's, for as long as the box is open */
 	bool reaped;
 };
 
@@ -43,6 +46,8 @@ struct session {
 	int signals;
 	struct rein_supervisor supervisor;
 	struct rein_relay relay;
+	struct rein_keeper keeper;
+	struct rein_outlet outlet;
 	uint64_t active_ns;		   /* idle timeout: since when little happened, */
 	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
@@ -103,6 +108,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 	rein_relay_prepare(&s->relay, &setup);
 	if (s->spec->idle_timeout_ns)
 		setup.sample_ms = sample_interval_ms(s->spec->idle_timeout_ns);
+	rein_keep_plan(&s->keeper, &setup);
 	if (!rein_filter_build(&options, &filter))
 		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
 	setup.filter = filter.code;
@@ -345,17 +351,31 @@ static void on_signal(struct session *s)
 	}
 }
 
+/* Until the deadline or the next look at what it uses, whichever comes first. */
 static int wait_ms(const struct session *s)
 {
-	uint64_t now;
+	uint64_t now, next = s->keeper.next_ns;
 
-	if (!s->deadline_ns)
+	if (s->deadline_ns && (!next || s->deadline_ns < next))
+		next = s->deadline_ns;
+	if (!next)
 		return -1;
 	now = rein_mono_ns();
-	if (now >= s->deadline_ns)
+	if (now >= next)
 		return 0;
-	now = (s->deadline_ns - now + 999999) / 1000000;
+	now = (next - now + 999999) / 1000000;
 	return now > 1000000 ? 1000000 : (int)now;
+}
+
+/* Is it within its limits? A box that is not ends here. */
+static void look(struct session *s)
+{
+	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
+
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->relay.carried;
+	if (rein_keep_look(&s->keeper, rein_mono_ns()) ||
+	    (limit && s->keeper.output_bytes > limit && !s->why))
+		kill_box(s, REIN_BOX_LIMIT);
 }
 
 static int attend(struct session *s, struct rein_err *err)
@@ -394,6 +414,7 @@ static int attend(struct session *s, struct rein_err *err)
 			kill_box(s, REIN_BOX_TIMEOUT);
 			s->deadline_ns = 0;
 		}
+		look(s);
 	}
 }
 
@@ -432,6 +453,18 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.end = WIFSIGNALED(st) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 		r.status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 	}
+	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
+		r.end = REIN_BOX_LIMIT;
+	r.limits = s->spec->limits;
+	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
+	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
+	r.hit = s->keeper.hit;
+	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
+	r.usage = s->keeper.usage;
+	if (r.usage.memory_peak < r.max_rss_kib << 10)
+		r.usage.memory_peak = r.max_rss_kib << 10;
+	if (s->keeper.cpu_ns > r.cpu_ns)
+		r.cpu_ns = s->keeper.cpu_ns;
 	*ret = r;
 	return 0;
 }
@@ -458,6 +491,55 @@ static void reap(struct rein_box *box, struct rusage *ru)
 	box->reaped = true;
 }
 
+static void end(struct rein_box *box)
+{
+	if (!box->reaped)
+		sys_pidfd_send_signal(box->spawn.pidfd, SIGKILL);
+	reap(box, NULL);
+	rein_closep_(&box->spawn.control);
+	rein_closep_(&box->spawn.pidfd);
+	rein_closep_(&box->spawn.plan);
+}
+
+/*
+ * What must hold from a box's first step, a control group or streams of ours, came too late for one
+ * that was started ahead: another takes its place.
+ */
+static int start(struct session *s, struct rein_err *err)
+{
+	struct rein_spawn_with with = {
+		.join = s->keeper.group.join,
+		.njoin = s->keeper.group.njoin,
+		.processors = s->keeper.processors,
+		.streams = s->outlet.given,
+	};
+
+	if (with.njoin || with.processors || with.streams[1] >= 0 || with.streams[2] >= 0) {
+		struct rein_box *box = s->owner;
+		struct rein_spawn again;
+
+		if (rein_spawn_begin(box->spawn.flags, box->program, &with, &again, err) < 0)
+			return -err->code;
+		end(box);
+		box->spawn = again;
+		box->reaped = false;
+	}
+	rein_keep_start(&s->keeper, s->box->pid);
+	if (rein_outlet_start(&s->outlet, err) < 0)
+		return -err->code;
+	return rein_spawn_plan(s->box, s->plan, err);
+}
+
+/* The box is dead: what it wrote is brought out, what it used counted, its group taken away. */
+static void clear_up(struct session *s)
+{
+	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
+	rein_relay_drain(&s->relay);
+	rein_relay_leave(&s->relay); /* [L2] */
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->relay.carried;
+	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0);
+}
+
 static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
@@ -468,14 +550,13 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	s->started_ns = s->active_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
-	rc = rein_spawn_plan(s->box, s->plan, err);
+	rc = start(s, err);
 	rc = rc < 0 ? rc : attend(s, err);
 	if (rc < 0)
 		kill_box(s, REIN_BOX_LOST);
 	reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
-	rein_relay_drain(&s->relay);
-	rein_relay_leave(&s->relay); /* [L2] */
+	clear_up(s);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_strlist_done(&s->supervisor.link_renames);
 	return rc;
@@ -488,10 +569,11 @@ int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **
 
 	if (!box)
 		return rein_err_nomem(err);
-	if (rein_spawn_begin(ordered_flags(net), box_program, &box->spawn, err) < 0) {
+	if (rein_spawn_begin(ordered_flags(net), box_program, NULL, &box->spawn, err) < 0) {
 		rein_free(box);
 		return -err->code;
 	}
+	box->program = box_program;
 	*ret = box;
 	return 0;
 }
@@ -501,17 +583,28 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 {
 	struct session s = {
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
-		.supervisor = {.listener = -1, .box_root = -1}};
+		.supervisor = {.listener = -1, .box_root = -1},
+		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t old;
 	int rc;
 
 	if (box->spawn.plan < 0 || ordered_flags(spec->net) != box->spawn.flags)
 		return rein_err_set(err, REIN_E_STATE, "this box was opened for another command");
+	if (rein_keep_init(&s.keeper, spec, err) < 0)
+		return -err->code;
 	rc = make_plan(&s, err);
-	if (rc < 0)
+	if (rc == 0)
+		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], s.relay.mask, err);
+	if (rc < 0) {
+		rein_keep_done(&s.keeper);
+		rein_outlet_end(&s.outlet, false);
+		rein_free(s.plan);
 		return rc;
+	}
 	block_signals(&old, &s.signals);
 	rc = run(&s, ret, err);
+	rein_outlet_end(&s.outlet, false);
+	rein_keep_done(&s.keeper);
 	rein_closep_(&s.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
@@ -522,12 +615,7 @@ void rein_box_close(struct rein_box *box)
 {
 	if (!box)
 		return;
-	if (!box->reaped)
-		sys_pidfd_send_signal(box->spawn.pidfd, SIGKILL);
-	reap(box, NULL);
-	rein_closep_(&box->spawn.control);
-	rein_closep_(&box->spawn.pidfd);
-	rein_closep_(&box->spawn.plan);
+	end(box);
 	rein_free(box);
 }
 

@@ -518,12 +518,14 @@ static int lay_out(const struct items *l, const struct rein_box_spec *spec,
 		.tty_mask = setup->tty_mask,
 		.sample_ms = setup->sample_ms,
 		.caps = spec->caps,
+		.nrlimits = setup->nrlimits,
 		.window = setup->window,
 		.nargv = count(spec->argv),
 		.nenvp = count(envp),
 		.nfilter = setup->nfilter,
 	};
 
+	memcpy(p.rlimits, setup->rlimits, sizeof(p.rlimits));
 	memcpy(p.termios, setup->termios, sizeof(p.termios));
 	reserve(b, sizeof(p));
 	p.mounts = reserve(b, l->n * sizeof(struct rein_plan_mount));

@@ -89,6 +89,13 @@ struct rein_plan_mount {
 /* What the kernel's own termios needs on every architecture; passed through unread. */
 #define REIN_PLAN_TERMIOS 64
 
+/* A resource limit the command starts with, soft and hard. */
+struct rein_plan_rlimit {
+	uint32_t resource, unused;
+	uint64_t value;
+};
+#define REIN_PLAN_RLIMITS 8u
+
 struct rein_plan {
 	uint32_t magic, size;
 	uint32_t flags;
@@ -101,6 +108,8 @@ struct rein_plan {
 	uint32_t tty_mask;		/* which of 0, 1, 2 are to be the box's own terminal */
 	uint32_t sample_ms;		/* report CPU and output at this interval; 0: never */
 	uint64_t caps;			/* capabilities kept */
+	uint32_t nrlimits, unused;
+	struct rein_plan_rlimit rlimits[REIN_PLAN_RLIMITS];
 	struct winsize window;
 	uint8_t termios[REIN_PLAN_TERMIOS];
 };
@@ -154,6 +163,8 @@ struct rein_plan_setup {
 	uint8_t termios[REIN_PLAN_TERMIOS];
 	const struct sock_filter *filter;
 	uint32_t nfilter;
+	uint32_t nrlimits;
+	struct rein_plan_rlimit rlimits[REIN_PLAN_RLIMITS];
 };
 
 /* Lay out the plan; *ret is the caller's (rein_free). */

@@ -72,7 +72,8 @@ bool rein_plan_valid(const void *memory, size_t size)
 	if (size < sizeof(*p) || size > REIN_PLAN_MAX || p->magic != REIN_PLAN_MAGIC ||
 	    p->size != size || ((const char *)memory)[size - 1] != 0)
 		return false;
-	if (p->flags & ~(uint32_t)REIN_PLAN_FLAGS || p->tty_mask > 7 || p->nargv == 0)
+	if (p->flags & ~(uint32_t)REIN_PLAN_FLAGS || p->tty_mask > 7 || p->nargv == 0 ||
+	    p->nrlimits > REIN_PLAN_RLIMITS)
 		return false;
 	if (!array_ok(p, p->mounts, p->nmounts, REIN_PLAN_MOUNTS, sizeof(struct rein_plan_mount),
 		      sizeof(uint32_t)) ||

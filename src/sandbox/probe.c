@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/remedy.h"
 #include "sys/caps.h"
 #include "sys/landlock.h"
@@ -318,36 +319,19 @@ static void probe_openat2(struct probe *p)
 		found(p, REIN_PROBE_OK, NULL, "works");
 }
 
-/* Our own group in the unified hierarchy, if we may make groups below it. */
-static bool delegated(char *path, size_t max)
-{
-	char line[512], *colon;
-
-	if (!read_text("/proc/self/cgroup", line, sizeof(line)))
-		return false;
-	colon = strstr(line, "0::");
-	if (!colon)
-		return false;
-	snprintf(path, max, "/sys/fs/cgroup%s", colon + 3);
-	return access(path, W_OK) == 0;
-}
-
+/* Tried, not guessed: a group with limits is made and removed. */
 static void probe_cgroup(struct probe *p)
 {
-	static const char later[] = "limits are then kept by watching; as an ordinary user start Rein "
-				    "with: systemd-run --user --scope -p Delegate=yes";
-	char controllers[256], path[600];
-	bool v2 = read_text("/sys/fs/cgroup/cgroup.controllers", controllers, sizeof(controllers));
+	static const char later[] =
+		"as root, or with a systemd user manager (loginctl enable-linger), or started with: "
+		"systemd-run --user --scope -p Delegate=yes";
+	char why[120];
+	int version = rein_cgroup_version(why, sizeof(why));
 
-	if (v2 && (privileged() || delegated(path, sizeof(path))))
-		found(p, REIN_PROBE_OK, NULL, "v2, delegated: %.80s", controllers);
-	else if (v2)
-		found(p, REIN_PROBE_PARTIAL, later, "v2, not delegated to this process");
-	else if (access("/sys/fs/cgroup/memory/tasks", F_OK) == 0)
-		found(p, privileged() ? REIN_PROBE_OK : REIN_PROBE_PARTIAL, later, "v1%s",
-		      privileged() ? "" : ", for root only");
+	if (version)
+		found(p, REIN_PROBE_OK, NULL, "v%d: memory, processes, processor share and time", version);
 	else
-		found(p, REIN_PROBE_MISSING, later, "no controllers mounted at /sys/fs/cgroup");
+		found(p, REIN_PROBE_PARTIAL, later, "%.100s", why);
 }
 
 static void probe_tiocsti(struct probe *p)
@@ -387,7 +371,10 @@ static const struct {
 	{"openat2", "Path resolution", "keeps a box's paths inside the box", true, probe_openat2},
 	{"landlock", "Landlock", "second wall against writes outside; without it one wall stands",
 	 false, probe_landlock},
-	{"cgroup", "Control groups", "enforce memory and process limits", false, probe_cgroup},
+	{"cgroup", "Control groups",
+	 "keep limits of memory, processes and processors exactly; without them Rein watches memory and "
+	 "time, the kernel counts processes, and a processor share is a low priority",
+	 false, probe_cgroup},
 	{"tiocsti", "Terminal injection", "a box has its own terminal and cannot do it either way",
 	 false, probe_tiocsti},
 };

@@ -114,6 +114,7 @@ static void from_box(struct rein_relay *r)
 
 	if (n > 0) {
 		r->to_user_n = (size_t)n;
+		r->carried += (uint64_t)n;
 		return;
 	}
 	/* EIO: every holder of the other end is gone. */

@@ -29,6 +29,7 @@ struct rein_relay {
 	struct termios saved;
 	char to_box[4096], to_user[32768];
 	size_t to_box_n, to_user_n;
+	uint64_t carried; /* bytes that came out of the box */
 };
 
 /* Look at 0, 1 and 2, note what the box's terminal must be like. */

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 
 struct child {
 	const char *program;
+	const struct rein_spawn_with *with;
 	int plan, control;
 	bool raise; /* a new user namespace: carry its rights over the exec */
 	volatile int sys; /* written by the child, in our memory */
@@ -38,6 +40,38 @@ struct child {
 	 SYS_CAP(CAP_CHOWN) | SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_DAC_READ_SEARCH) |           \
 	 SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 
+/* The last n of the processors we may use: those without a limit have the first ones for themselves. */
+static int stay_behind(unsigned n)
+{
+	cpu_set_t all, few;
+
+	CPU_ZERO(&few);
+	if (sched_getaffinity(0, sizeof(all), &all) < 0)
+		return -1;
+	for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && n; cpu--)
+		if (CPU_ISSET(cpu, &all)) {
+			CPU_SET(cpu, &few);
+			n--;
+		}
+	if (sched_setaffinity(0, sizeof(few), &few) < 0)
+		return -1;
+	return setpriority(PRIO_PROCESS, 0, 19);
+}
+
+/* Before anything else is done, so that all of it counts. */
+static int settle(const struct rein_spawn_with *with)
+{
+	for (size_t i = 0; i < with->njoin; i++)
+		if (write(with->join[i], "0", 1) != 1)
+			return -1;
+	if (with->processors && stay_behind(with->processors) < 0)
+		return -1;
+	for (int fd = 1; with->streams && fd <= 2; fd++)
+		if (with->streams[fd] >= 0 && dup2(with->streams[fd], fd) < 0)
+			return -1;
+	return 0;
+}
+
 static int child(void *arg)
 {
 	static char *const argv[] = {(char *)(uintptr_t) "rein-box", NULL};
@@ -51,6 +85,8 @@ static int child(void *arg)
 	 */
 	if (c->raise && (sys_caps_set(EXECUTOR_CAPS, EXECUTOR_CAPS, EXECUTOR_CAPS) < 0 ||
 			 sys_caps_raise_ambient(EXECUTOR_CAPS) < 0))
+		goto failed;
+	if (c->with && settle(c->with) < 0)
 		goto failed;
 	if (dup2(c->plan, REIN_BOX_PLAN_FD) < 0 || dup2(c->control, REIN_BOX_CONTROL_FD) < 0 ||
 	    close_range(REIN_BOX_CONTROL_FD + 1, ~0u, 0) < 0)
@@ -96,12 +132,12 @@ static int give_order(int control, uint32_t flags, struct rein_err *err)
 	return 0;
 }
 
-int rein_spawn_begin(uint32_t flags, const char *program, struct rein_spawn *ret,
-		     struct rein_err *err)
+int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
+		     struct rein_spawn *ret, struct rein_err *err)
 {
 	static const size_t stack_size = 64 << 10;
 	auto_close int memfd = -1, ours = -1, theirs = -1;
-	struct child c = {.program = program, .raise = flags & REIN_PLAN_USERNS};
+	struct child c = {.program = program, .with = with, .raise = flags & REIN_PLAN_USERNS};
 	int pair[2], pidfd = -1;
 	sigset_t all, old;
 	char *stack;

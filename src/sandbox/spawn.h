@@ -16,12 +16,21 @@ struct rein_spawn {
 	uint32_t flags; /* REIN_PLAN_ORDERED ones */
 };
 
+/* What the executor starts with besides the plan. */
+struct rein_spawn_with {
+	const int *join; /* control groups' files: it writes itself into each */
+	size_t njoin;
+	unsigned processors; /* at most so many, and the lowest priority; 0: all */
+	const int *streams;  /* [1] and [2]: its standard output and error, or -1; may be NULL */
+};
+
 /*
  * Start the program; it makes its namespaces and waits for the plan. flags: those of the plan that
- * are REIN_PLAN_ORDERED. On success the caller owns the descriptors and the process.
+ * are REIN_PLAN_ORDERED; with: may be NULL. On success the caller owns the descriptors and the
+ * process.
  */
-int rein_spawn_begin(uint32_t flags, const char *program, struct rein_spawn *ret,
-		     struct rein_err *err);
+int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
+		     struct rein_spawn *ret, struct rein_err *err);
 /* Seal the plan and announce it. A box that died meanwhile is no error here: its pidfd says so. */
 int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct rein_err *err);
 

@@ -117,6 +117,22 @@ static _Noreturn __attribute__((noinline)) void child(struct start *s)
 	if (close_range(3, ~0u, 0) < 0)
 		goto failed;
 	umask(box->umask);
+	/* last: from here on a limit on open files or processes may bite */
+	for (uint32_t i = 0; i < box->plan->nrlimits; i++) {
+		const struct rein_plan_rlimit *l = &box->plan->rlimits[i];
+		uint64_t both[2] = {l->value, l->value}, was[2];
+		long rc = raw_syscall(SYS_prlimit64, 0, l->resource, 0, (long)(uintptr_t)was, 0, 0);
+
+		/* the caller's own may be lower already: it stays */
+		if (rc == 0 && was[1] < both[1])
+			both[0] = both[1] = was[1];
+		if (rc == 0)
+			rc = raw_syscall(SYS_prlimit64, 0, l->resource, (long)(uintptr_t)both, 0, 0, 0);
+		if (rc < 0) {
+			errno = (int)-rc;
+			goto failed;
+		}
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_command(s);

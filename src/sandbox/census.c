@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See census.h. */
+#include "sandbox/census.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#define TICK_NS 10000000ull /* USER_HZ is 100 on every architecture */
+
+int rein_census_open(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)pid);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool read_small(int proc, const char *pid, const char *file, char *to, size_t max)
+{
+	char path[300];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", pid, file);
+	{
+		auto_close int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+
+		n = fd < 0 ? -1 : read(fd, to, max - 1);
+	}
+	if (n <= 0)
+		return false;
+	to[n] = '\0';
+	return true;
+}
+
+/* stat's fields from the third on stand behind the name's closing parenthesis. */
+static void count(struct rein_census *c, const char *stat, bool ours)
+{
+	const char *p = strrchr(stat, ')');
+	uint64_t v[25] = {0}, cpu;
+	char state;
+
+	if (!p || p[1] != ' ')
+		return;
+	state = p[2];
+	p += 3;
+	for (size_t field = 4; field < ARRAY_SIZE(v); field++) {
+		char *end;
+
+		v[field] = (uint64_t)strtoll(p, &end, 10);
+		p = end;
+	}
+	cpu = v[14] + v[15] + v[16] + v[17]; /* utime stime cutime cstime */
+	/* of pid 1, which is ours, only what it reaped */
+	c->cpu_ns += (ours ? v[16] + v[17] : cpu) * TICK_NS;
+	if (ours)
+		return;
+	c->processes++;
+	c->stopped += state == 'T' || state == 't' || state == 'Z' || state == 'X';
+	c->threads += v[20];
+	c->rss += v[24] * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t field_of(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+static DIR *list(int proc)
+{
+	int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+bool rein_census_take(int proc, struct rein_census *ret)
+{
+	auto_closedir DIR *d = list(proc);
+	struct rein_census c = {0};
+	bool any = false;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		bool ours = rein_streq(e->d_name, "1");
+		char text[1024];
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
+		    !read_small(proc, e->d_name, "stat", text, sizeof(text)))
+			continue;
+		any = true;
+		count(&c, text, ours);
+		if (read_small(proc, e->d_name, "io", text, sizeof(text))) {
+			c.read_bytes += field_of(text, "rchar: ");
+			c.written_bytes += field_of(text, "wchar: ");
+		}
+	}
+	*ret = c;
+	return any;
+}
+
+uint64_t rein_census_pss(int proc)
+{
+	auto_closedir DIR *d = list(proc);
+	uint64_t sum = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char text[2048];
+
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && !rein_streq(e->d_name, "1") &&
+		    read_small(proc, e->d_name, "smaps_rollup", text, sizeof(text)))
+			sum += field_of(text, "\nPss:") * 1024;
+	}
+	return sum;
+}
+
+uint64_t rein_census_tmpfs(pid_t pid)
+{
+	char path[64];
+	struct statfs st;
+
+	/* /dev/shm is a directory of the same file system as /tmp and is never anybody else's */
+	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", (int)pid);
+	if (statfs(path, &st) < 0)
+		return 0;
+	return (uint64_t)(st.f_blocks - st.f_bfree) * (uint64_t)st.f_bsize;
+}
+
+#define SEEN_MAX 256
+
+struct seen {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* Add a file nobody can find by name any more, once. */
+static uint64_t add_unlinked(const struct stat *st, struct seen *seen, size_t *n)
+{
+	if (!S_ISREG(st->st_mode) || st->st_nlink)
+		return 0;
+	for (size_t i = 0; i < *n; i++)
+		if (seen[i].ino == st->st_ino && seen[i].dev == st->st_dev)
+			return 0;
+	if (*n < SEEN_MAX)
+		seen[(*n)++] = (struct seen){st->st_dev, st->st_ino};
+	return (uint64_t)st->st_blocks * 512;
+}
+
+uint64_t rein_census_unlinked(int proc)
+{
+	auto_closedir DIR *d = list(proc);
+	struct seen seen[SEEN_MAX];
+	size_t nseen = 0;
+	uint64_t sum = 0;
+	struct dirent *e, *f;
+
+	while (d && (e = readdir(d))) {
+		auto_closedir DIR *open_files = NULL;
+		char path[300];
+		int fd;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "%s/fd", e->d_name);
+		fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		open_files = fd < 0 ? NULL : fdopendir(fd);
+		if (!open_files) {
+			rein_closep_(&fd);
+			continue;
+		}
+		while ((f = readdir(open_files))) {
+			struct stat st;
+
+			if (f->d_name[0] != '.' && fstatat(dirfd(open_files), f->d_name, &st, 0) == 0)
+				sum += add_unlinked(&st, seen, &nseen);
+		}
+	}
+	return sum;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looking at every process of a box from outside, through the box's own /proc, which shows nobody else.
+ * A look is a moment's picture: processes come and go meanwhile.
+ */
+#ifndef REIN_SANDBOX_CENSUS_H
+#define REIN_SANDBOX_CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rein_census {
+	uint64_t processes, threads; /* without pid 1, which is Rein's */
+	uint64_t stopped;	     /* processes that are stopped or dead */
+	uint64_t cpu_ns;	     /* of those there, and of all they waited for */
+	uint64_t rss;		     /* bytes; shared pages count once a process */
+	uint64_t read_bytes, written_bytes;
+};
+
+/* The box's /proc as a directory, or -1. pid: its pid 1, as seen here. */
+int rein_census_open(pid_t pid);
+/* False if the box is gone. */
+bool rein_census_take(int proc, struct rein_census *ret);
+/* Memory with shared pages divided by their users: exact, and dear. 0: cannot be read. */
+uint64_t rein_census_pss(int proc);
+/* Bytes of files that are open and have no name any more. */
+uint64_t rein_census_unlinked(int proc);
+/* What the box's private file system (/tmp and the like) holds, in bytes. */
+uint64_t rein_census_tmpfs(pid_t pid);
+
+#endif

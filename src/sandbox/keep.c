@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See keep.h. One function a limit, one table that says who keeps it. */
+#include "sandbox/keep.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "sandbox/census.h"
+#include "sandbox/diskuse.h"
+#include "sys/priv.h"
+
+/* Looking: often where a limit depends on it, seldom for the picture alone. */
+#define WATCH_NS   (50 * 1000000ull)
+#define PICTURE_NS (500 * 1000000ull)
+
+static uint64_t limit(const struct rein_keeper *k, enum rein_limit what)
+{
+	return k->spec->limits.v[what];
+}
+
+static void found(struct rein_keeper *k, enum rein_limit what, uint64_t used)
+{
+	if (k->hit.what == REIN_LIMIT_NONE)
+		k->hit = (struct rein_limit_hit){what, used, limit(k, what)};
+}
+
+static void assign(struct rein_keeper *k)
+{
+	const struct rein_cgroup *g = &k->group;
+	enum rein_limit_by group = g->version == 2 ? REIN_BY_CGROUP2 : REIN_BY_CGROUP1;
+	const enum rein_limit_by by[REIN_LIMIT__MAX] = {
+		[REIN_LIMIT_MEMORY] = g->dir[REIN_CTL_MEMORY] >= 0 ? group : REIN_BY_WATCHING,
+		[REIN_LIMIT_CPU] = g->dir[REIN_CTL_CPU] >= 0 ? group : REIN_BY_PRIORITY,
+		[REIN_LIMIT_CPU_TIME] = g->dir[REIN_CTL_CPUACCT] >= 0 ? group : REIN_BY_WATCHING,
+		/* a user namespace counts its own processes; root has none to be counted in */
+		[REIN_LIMIT_PROCESSES] = g->dir[REIN_CTL_PIDS] >= 0 ? group
+					 : rein_is_root()	    ? REIN_BY_WATCHING
+								    : REIN_BY_RLIMIT,
+		[REIN_LIMIT_DISK] = REIN_BY_WATCHING,
+		[REIN_LIMIT_FILE] = REIN_BY_RLIMIT,
+		[REIN_LIMIT_OPEN_FILES] = REIN_BY_RLIMIT,
+		[REIN_LIMIT_TIME] = REIN_BY_CLOCK,
+		[REIN_LIMIT_IDLE] = REIN_BY_CLOCK,
+		[REIN_LIMIT_OUTPUT] = REIN_BY_CLOCK,
+	};
+
+	for (size_t i = 1; i < REIN_LIMIT__MAX; i++)
+		k->by[i] = k->spec->limits.v[i] ? by[i] : REIN_BY_NOBODY;
+	if (k->spec->timeout_ns)
+		k->by[REIN_LIMIT_TIME] = REIN_BY_CLOCK;
+	if (k->spec->idle_timeout_ns)
+		k->by[REIN_LIMIT_IDLE] = REIN_BY_CLOCK;
+}
+
+int rein_keep_init(struct rein_keeper *k, const struct rein_box_spec *spec, struct rein_err *err)
+{
+	*k = (struct rein_keeper){.spec = spec, .proc = -1};
+	if (rein_cgroup_make(&spec->limits, &k->group, err) < 0)
+		return -err->code;
+	assign(k);
+	k->interval_ns = rein_limits_any(&spec->limits) ? WATCH_NS : PICTURE_NS;
+	return 0;
+}
+
+static void add_rlimit(struct rein_plan_setup *setup, int resource, uint64_t value)
+{
+	setup->rlimits[setup->nrlimits++] = (struct rein_plan_rlimit){(uint32_t)resource, 0, value};
+}
+
+void rein_keep_plan(struct rein_keeper *k, struct rein_plan_setup *setup)
+{
+	uint64_t memory = limit(k, REIN_LIMIT_MEMORY), cpu = limit(k, REIN_LIMIT_CPU);
+	uint64_t seconds = limit(k, REIN_LIMIT_CPU_TIME) / REIN_NS_PER_S + 1;
+
+	/*
+	 * One process that takes memory faster than we look. Twice and some more, because what is
+	 * mapped is never all used.
+	 */
+	if (k->by[REIN_LIMIT_MEMORY] == REIN_BY_WATCHING)
+		add_rlimit(setup, RLIMIT_DATA, 2 * memory + (256ull << 20));
+	/* The command itself and one look that comes too late for the others. */
+	if (limit(k, REIN_LIMIT_CPU_TIME))
+		add_rlimit(setup, RLIMIT_CPU, seconds);
+	/* Counted in the box's own user namespace; pid 1 is one of them, and one more shows the excess. */
+	if (k->by[REIN_LIMIT_PROCESSES] == REIN_BY_RLIMIT)
+		add_rlimit(setup, RLIMIT_NPROC, limit(k, REIN_LIMIT_PROCESSES) + 2);
+	/* One byte more than is allowed: a file that has it tells that it was tried. */
+	if (limit(k, REIN_LIMIT_FILE))
+		add_rlimit(setup, RLIMIT_FSIZE, limit(k, REIN_LIMIT_FILE) + 1);
+	/* A whole disk's worth in one file would be written before we look. */
+	else if (limit(k, REIN_LIMIT_DISK))
+		add_rlimit(setup, RLIMIT_FSIZE, 2 * limit(k, REIN_LIMIT_DISK));
+	if (limit(k, REIN_LIMIT_OPEN_FILES))
+		add_rlimit(setup, RLIMIT_NOFILE, limit(k, REIN_LIMIT_OPEN_FILES));
+	if (k->by[REIN_LIMIT_CPU] == REIN_BY_PRIORITY)
+		k->processors = (uint32_t)((cpu + 99) / 100);
+}
+
+void rein_keep_start(struct rein_keeper *k, pid_t pid)
+{
+	uint64_t now = rein_mono_ns();
+	struct rein_diskuse u;
+
+	k->pid = pid;
+	k->last_ns = now;
+	k->next_ns = now + k->interval_ns;
+	if (limit(k, REIN_LIMIT_DISK)) {
+		/* what a scratch directory or an earlier command of this transaction left there */
+		rein_diskuse_walk(k->spec, &u);
+		k->base_bytes = u.bytes;
+		k->walked_free = k->base_free = u.free;
+	}
+}
+
+static void look_at_group(struct rein_keeper *k)
+{
+	struct rein_cgroup_sample s;
+
+	if (!k->group.version)
+		return;
+	rein_cgroup_read(&k->group, &s);
+	if (s.memory_peak > k->usage.memory_peak)
+		k->usage.memory_peak = s.memory_peak;
+	if (s.cpu_ns > k->cpu_ns)
+		k->cpu_ns = s.cpu_ns;
+	if (limit(k, REIN_LIMIT_MEMORY) && s.oom_kills)
+		found(k, REIN_LIMIT_MEMORY, s.memory_peak);
+	if (limit(k, REIN_LIMIT_PROCESSES) && s.refused)
+		found(k, REIN_LIMIT_PROCESSES, limit(k, REIN_LIMIT_PROCESSES));
+}
+
+static void look_at_memory(struct rein_keeper *k, const struct rein_census *c)
+{
+	uint64_t used = c->rss, tmpfs = 0, bound = limit(k, REIN_LIMIT_MEMORY);
+
+	if (k->by[REIN_LIMIT_MEMORY] == REIN_BY_WATCHING) {
+		tmpfs = rein_census_tmpfs(k->pid);
+		/* The cheap sum counts shared pages several times: it can only be too large. */
+		if (used + tmpfs > bound) {
+			uint64_t pss = rein_census_pss(k->proc);
+
+			used = pss ? pss : used;
+		}
+		if (used + tmpfs > bound)
+			found(k, REIN_LIMIT_MEMORY, used + tmpfs);
+	}
+	used += tmpfs;
+	k->memory_sum += used;
+	k->usage.memory_average = k->memory_sum / k->usage.samples;
+	if (used > k->usage.memory_peak)
+		k->usage.memory_peak = used;
+}
+
+static void look_at_processor(struct rein_keeper *k, const struct rein_census *c, uint64_t now)
+{
+	uint64_t spent;
+
+	if (c->cpu_ns > k->cpu_ns)
+		k->cpu_ns = c->cpu_ns;
+	spent = k->cpu_ns - k->last_cpu_ns;
+	if (now > k->last_ns && spent * 100 / (now - k->last_ns) > k->usage.cpu_peak_percent)
+		k->usage.cpu_peak_percent = spent * 100 / (now - k->last_ns);
+	k->last_cpu_ns = k->cpu_ns;
+	k->last_ns = now;
+	if (limit(k, REIN_LIMIT_CPU_TIME) && k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME))
+		found(k, REIN_LIMIT_CPU_TIME, k->cpu_ns);
+}
+
+static void look_at_processes(struct rein_keeper *k, const struct rein_census *c)
+{
+	if (c->threads > k->usage.processes_peak)
+		k->usage.processes_peak = c->threads;
+	if (k->by[REIN_LIMIT_PROCESSES] && c->threads > limit(k, REIN_LIMIT_PROCESSES))
+		found(k, REIN_LIMIT_PROCESSES, c->threads);
+}
+
+static void walk(struct rein_keeper *k, uint64_t written)
+{
+	struct rein_diskuse u;
+
+	rein_diskuse_walk(k->spec, &u);
+	k->walked_bytes = u.bytes > k->base_bytes ? u.bytes - k->base_bytes : 0;
+	k->walked_written = written;
+	k->walked_free = u.free;
+	if (limit(k, REIN_LIMIT_FILE) && u.largest > limit(k, REIN_LIMIT_FILE))
+		found(k, REIN_LIMIT_FILE, u.largest);
+}
+
+static void count_disk(struct rein_keeper *k, uint64_t used)
+{
+	if (used > k->usage.disk_bytes)
+		k->usage.disk_bytes = used;
+	if (used > limit(k, REIN_LIMIT_DISK))
+		found(k, REIN_LIMIT_DISK, used);
+}
+
+/*
+ * A walk is dear, so it is made only when the box could have reached its limit since the last one:
+ * when its processes wrote that much, or that much space is gone (writes through memory are not
+ * counted). Space that is gone and was not found by name is looked for among the open files. And never
+ * so often that all this takes more than a tenth of the time.
+ */
+static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
+{
+	uint64_t bound = limit(k, REIN_LIMIT_DISK), tmpfs = rein_census_tmpfs(k->pid);
+	uint64_t known = k->walked_bytes + tmpfs, left = bound > known ? bound - known : 0;
+	struct rein_diskuse u = {0};
+	bool dear = false;
+
+	count_disk(k, known);
+	if (now < k->walk_not_before_ns)
+		return;
+	rein_diskuse_free(k->spec, &u);
+	if (written - k->walked_written >= left ||
+	    (k->walked_free > u.free && k->walked_free - u.free >= left)) {
+		walk(k, written);
+		count_disk(k, k->walked_bytes + tmpfs);
+		dear = true;
+	}
+	if (written >= bound && k->base_free > u.free && k->base_free - u.free >= bound) {
+		count_disk(k, k->walked_bytes + tmpfs + rein_census_unlinked(k->proc));
+		dear = true;
+	}
+	if (dear)
+		k->walk_not_before_ns = now + 10 * (rein_mono_ns() - now);
+}
+
+bool rein_keep_look(struct rein_keeper *k, uint64_t now)
+{
+	bool before = k->hit.what != REIN_LIMIT_NONE;
+	struct rein_census c;
+
+	if (!k->next_ns || now < k->next_ns)
+		return false;
+	k->next_ns = now + k->interval_ns;
+	if (k->proc < 0)
+		k->proc = rein_census_open(k->pid);
+	look_at_group(k);
+	if (k->proc >= 0 && rein_census_take(k->proc, &c)) {
+		k->usage.samples++;
+		look_at_processes(k, &c);
+		look_at_memory(k, &c);
+		look_at_processor(k, &c, now);
+		if (c.read_bytes > k->usage.read_bytes)
+			k->usage.read_bytes = c.read_bytes;
+		if (c.written_bytes > k->usage.written_bytes)
+			k->usage.written_bytes = c.written_bytes;
+		if (limit(k, REIN_LIMIT_DISK))
+			look_at_disk(k, c.written_bytes, now);
+	}
+	/* looking itself must not become the load */
+	now = rein_mono_ns() - now;
+	if (now * 20 > k->interval_ns)
+		k->next_ns += now * 20 - k->interval_ns;
+	return !before && k->hit.what != REIN_LIMIT_NONE;
+}
+
+void rein_keep_end(struct rein_keeper *k, int status)
+{
+	look_at_group(k);
+	if (limit(k, REIN_LIMIT_CPU_TIME) &&
+	    (k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME) ||
+	     (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)))
+		found(k, REIN_LIMIT_CPU_TIME,
+		      k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME) ? k->cpu_ns : limit(k, REIN_LIMIT_CPU_TIME));
+	if (limit(k, REIN_LIMIT_DISK) || limit(k, REIN_LIMIT_FILE))
+		walk(k, 0);
+	if (limit(k, REIN_LIMIT_DISK))
+		count_disk(k, k->walked_bytes);
+	if (limit(k, REIN_LIMIT_FILE) && WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+		found(k, REIN_LIMIT_FILE, limit(k, REIN_LIMIT_FILE));
+	k->usage.output_bytes = k->output_bytes;
+	if (limit(k, REIN_LIMIT_OUTPUT) && k->output_bytes > limit(k, REIN_LIMIT_OUTPUT))
+		found(k, REIN_LIMIT_OUTPUT, k->output_bytes);
+}
+
+void rein_keep_done(struct rein_keeper *k)
+{
+	rein_closep_(&k->proc);
+	k->proc = -1;
+	rein_cgroup_remove(&k->group);
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Limits: each is kept, tells what it was, rolls back, never hangs, and leaves the neighbours and the machine alone.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load helper
+
+no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name "rein-*" -user "$(id -un)" 2>/dev/null)" ]; }
+
+# hit NAME: the last run ended for this limit, and changed nothing
+hit() {
+	eq status 122 "$status"
+	has "$output" "$1 limit reached"
+	has "$output" "kept by: "
+	[ -z "$(ls -A "$W")" ] || die "something is left: $(ls -A "$W")"
+}
+
+@test "limit memory: a hog ends, whatever it had changed is rolled back" {
+	run timeout 30 rein run --limit memory=64M -- sh -c 'echo x >before; exec python3 -c "
+a = []
+while True: a.append(b\"x\" * (4 << 20))"'
+	hit memory
+	has "$output" "of 64 MiB"
+	# several processes together, none of them over it alone
+	run timeout 30 rein run --limit memory=96M -- sh -c 'for i in 1 2 3 4; do python3 -c "
+import time
+a = b\"x\" * (40 << 20)
+time.sleep(20)" & done; wait'
+	hit memory
+}
+
+@test "limit memory: what lies in /tmp is memory too" {
+	run timeout 30 rein run --limit memory=48M -- sh -c 'head -c 200M /dev/zero >/tmp/big; sleep 20'
+	hit memory
+}
+
+@test "limit memory: a program that stays below it is not touched" {
+	run -0 rein run -q --limit memory=256M -- python3 -c 'a = b"x" * (64 << 20); print(len(a))'
+	eq out 67108864 "$output"
+}
+
+@test "limit processes: a fork bomb ends within a second and nothing of it lives" {
+	local before after
+	before=$(date +%s%N)
+	run timeout 30 rein run --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 3333'
+	after=$(date +%s%N)
+	hit processes
+	[ $(((after - before) / 1000000)) -lt 5000 ] || die "took $(((after - before) / 1000000)) ms"
+	run pgrep -f 'sleep 3333'
+	eq left 1 "$status"
+	# exactly so many are possible
+	run -0 rein run -q --limit processes=40 -- bash -c 'for i in $(seq 39); do sleep 0.4 & done; wait; echo all'
+	eq out all "$output"
+	# threads count
+	run timeout 30 rein run --limit processes=20 -- python3 -c '
+import threading, time
+for i in range(60): threading.Thread(target=time.sleep, args=(20,)).start()'
+	hit processes
+}
+
+@test "limit disk: a filler ends, in one file, in many, in /tmp, in one without a name" {
+	run timeout 30 rein run --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
+	hit disk
+	run timeout 30 rein run --limit disk=20M -- sh -c 'i=0; while :; do i=$((i+1)); head -c 1M /dev/zero >f$i; done'
+	hit disk
+	run timeout 30 rein run --limit disk=20M -- sh -c 'head -c 30M /dev/zero >/tmp/x; sleep 20'
+	hit disk
+	run timeout 30 rein run --limit disk=20M -- python3 -c '
+import os, time
+f = open("x", "wb"); os.unlink("x")
+f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
+	hit disk
+	run -0 rein run -q --limit disk=20M --discard -- sh -c 'head -c 15M /dev/zero >f; rm f; head -c 15M /dev/zero >g'
+}
+
+@test "limit file: one byte over it is too much, and it is not" {
+	run rein run --limit file=1M -- sh -c 'head -c 2M /dev/zero >f; true'
+	hit file
+	run -0 rein run -q --discard --limit file=1M -- sh -c 'head -c 1M /dev/zero >f'
+}
+
+@test "limit output: exactly so many bytes, then the end; a slow reader hangs nobody" {
+	rein run --limit output=100000 -- yes >"$T/out" 2>"$T/err" && die "it did not end"
+	eq size 100000 "$(stat -c %s "$T/out")"
+	has "$(cat "$T/err")" "output limit reached"
+	# both streams into one pipe, in their order
+	eq order "$(seq 1 2000 | tr '\n' ' ')" \
+		"$(rein run -q --limit output=1M -- sh -c 'for i in $(seq 1 2000); do echo $i; i=$((i)); done' 2>&1 | tr '\n' ' ')"
+	eq both $'a\nb\nc' "$(rein run -q --limit output=1M -- sh -c 'echo a; echo b >&2; echo c' 2>&1)"
+	# nobody reads: the limit of time still ends it
+	run timeout 30 bash -c 'rein run -q --limit output=1M,time=500ms -- yes | { sleep 2; cat >/dev/null; }; echo ${PIPESTATUS[0]}'
+	has "$output" 12
+	# the reader leaves: the command hears of it as usual
+	run timeout 30 bash -c 'rein run -q --limit output=1G -- yes | head -n 1; echo ${PIPESTATUS[0]}'
+	eq pipe $'y\n141' "$output"
+	run -0 rein run -q --limit output=10 -- printf 0123456789
+	eq out 0123456789 "$output"
+}
+
+@test "limit cpu-time: all processes together, and those that are already gone" {
+	run timeout 60 rein run --limit cpu-time=500ms -- sh -c 'while :; do :; done & while :; do :; done'
+	hit cpu-time
+	run timeout 60 rein run --limit cpu-time=500ms -- sh -c 'while :; do timeout 0.1 sh -c "while :; do :; done"; done'
+	hit cpu-time
+}
+
+@test "limit time and idle: as --timeout and --idle-timeout" {
+	run -124 timeout 30 rein run --limit time=200ms -- sleep 20
+	has "$output" "timed out"
+	run -124 timeout 30 rein run --limit idle=200ms -- sleep 20
+	has "$output" "idle for too long"
+}
+
+@test "limit open-files and cpu: felt by the command, not its end" {
+	run -0 rein run -q --limit open-files=50 -- python3 -c '
+fs = []
+try:
+    while True: fs.append(open("/dev/null"))
+except OSError as e: print(e.errno)'
+	eq errno 24 "$output"
+	run -0 rein run -q --limit cpu=50 -- sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done'
+	eq out done "$output"
+}
+
+@test "profiles: by name, with single limits above them; unknown ones tell the known" {
+	run -0 --separate-stderr rein run --json --profile untrusted --limit memory=100M,processes=none -- true
+	eq limits "cpu disk idle memory time" "$(python3 -c '
+import json, sys
+print(*sorted(x["name"] for x in json.loads(sys.argv[1].splitlines()[-1])["limits"]))' "$stderr")"
+	has "$stderr" '"limit":104857600'
+	run -125 rein run --profile nope -- true
+	has "$output" untrusted
+	run -125 rein run --limit memory=lots -- true
+	has "$output" 512M
+	run -125 rein run --limit wings=2 -- true
+	has "$output" open-files
+	run -125 rein run --limit memory -- true
+}
+
+@test "who keeps what: doctor and --json agree" {
+	run --separate-stderr rein run --json --limit memory=512M,processes=64,disk=1G -- true
+	local json=$stderr
+	if rein doctor --json | python3 -c '
+import json, sys
+sys.exit(0 if [f for f in json.load(sys.stdin)["features"] if f["name"] == "cgroup"][0]["state"] == "ok" else 1)'; then
+		has "$json" '"name":"memory","limit":536870912,"kept_by":"cgroup'
+		has "$json" '"name":"processes","limit":64,"kept_by":"cgroup'
+	else
+		has "$json" '"name":"memory","limit":536870912,"kept_by":"watching"'
+	fi
+	has "$json" '"name":"disk","limit":1073741824,"kept_by":"watching"'
+}
+
+@test "without control groups: the same limits hold by watching" {
+	is_root || skip "an ordinary user has none here anyway"
+	need "kernel: mounts" unshare -m true
+	# nothing is mounted at /sys/fs/cgroup: the hierarchies cannot be found
+	local bare=(unshare -m sh -c 'umount -l -R /sys/fs/cgroup && exec "$@"' sh)
+	run timeout 30 "${bare[@]}" rein run --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 20'
+	hit processes
+	has "$output" "kept by: watching"
+	run timeout 30 "${bare[@]}" rein run --limit memory=64M -- python3 -c '
+a = []
+while True: a.append(b"x" * (4 << 20))'
+	hit memory
+	has "$output" "kept by: watching"
+}
+
+@test "nothing is left: no control group, no process; two at once do not meet" {
+	rein run -q --limit memory=64M --discard -- sleep 0.5 &
+	rein run -q --limit memory=64M,processes=10 --discard -- sleep 0.5 &
+	wait
+	no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
+	# one that was killed leaves its group to the next
+	rein run -q --limit memory=64M -- sleep 5 &
+	sleep 0.3
+	kill -9 $!
+	wait $! || true
+	sleep 0.2
+	rein run -q --limit memory=64M,cpu=100,cpu-time=1m,processes=100 -- true
+	no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
+}
