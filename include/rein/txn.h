@@ -50,6 +50,9 @@ struct rein_txn_opts {
 	uint64_t timeout_ns, idle_timeout_ns;
 	const char *const *rw, *const *ro, *const *hide, *const *scratch; /* NULL-terminated lists */
 	const char *const *env; /* NAME or NAME=VALUE, passed even if it looks like a secret */
+	const char *agent, *session, *task; /* on whose behalf, for rules and for the record */
+	const char *const *policy; /* policy files of a last layer */
+	bool approve; /* the caller is a person's yes to what the policy would ask or hold; recorded */
 };
 
 enum rein_txn_end {
@@ -92,7 +95,10 @@ REIN_API int rein_txn_begin(const struct rein_txn_opts *opts, struct rein_txn **
 REIN_API int rein_txn_open(const char *name, struct rein_txn **ret, struct rein_err *err);
 REIN_API const char *rein_txn_id(const struct rein_txn *txn);
 
-/* Run one more command in it; what earlier ones did is there. argv ends with NULL. */
+/*
+ * Run one more command in it; what earlier ones did is there. argv ends with NULL. The policy judges
+ * it first: REIN_E_DENIED and REIN_E_APPROVAL mean that it did not run.
+ */
 REIN_API int rein_txn_run(struct rein_txn *txn, const char *const *argv, struct rein_txn_result *ret,
 			  struct rein_err *err);
 
@@ -101,7 +107,11 @@ REIN_API int rein_txn_effects(struct rein_txn *txn, size_t *ret_count, struct re
 REIN_API size_t rein_txn_effect_count(const struct rein_txn *txn);
 REIN_API int rein_txn_effect(const struct rein_txn *txn, size_t i, struct rein_effect *ret);
 
-/* Atomic and durable. REIN_E_CONFLICT: nothing was changed, the transaction is held. */
+/*
+ * Atomic and durable. REIN_E_CONFLICT: nothing was changed, the transaction is held. REIN_E_HELD: the
+ * policy keeps it for review, err says why; whoever opens it later and commits has approved it.
+ * REIN_E_ROLLED_BACK: the policy threw it away.
+ */
 REIN_API int rein_txn_commit(struct rein_txn *txn, struct rein_err *err);
 /* Keep it for later: rein_txn_open finds it by its id. */
 REIN_API int rein_txn_hold(struct rein_txn *txn, struct rein_err *err);

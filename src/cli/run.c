@@ -11,9 +11,12 @@
 
 #include "base/auto.h"
 #include "base/json.h"
+#include "cli/judgement.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "sys/capname.h"
+
+#include <rein/classify.h>
 
 enum decision { ASK = 0, COMMIT, DISCARD, HOLD };
 
@@ -27,12 +30,15 @@ struct run_args {
 	struct rein_strlist rw, ro, hide, scratch, env, env_file, cap_add;
 	int decision;	/* enum decision */
 	int on_failure; /* 1 commit, 2 discard, 3 hold */
+	struct rein_strlist policy;
+	const char *agent, *session, *task, *role, *environment;
+	bool approve;
 };
 
 static void args_done(struct run_args *a)
 {
 	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
-					&a->cap_add, &a->limits};
+					&a->cap_add, &a->limits, &a->policy};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
@@ -59,9 +65,48 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"commit", 0, REIN_OPT_VALUE, AT(decision), NULL, "commit without asking", COMMIT},
 	{"discard", 0, REIN_OPT_VALUE, AT(decision), NULL, "throw the changes away", DISCARD},
 	{"hold", 0, REIN_OPT_VALUE, AT(decision), NULL, "keep the changes back for later", HOLD},
-	{"on-failure", 0, REIN_OPT_CHOICE, AT(on_failure), "commit|discard|hold", "when the command fails (default: hold)", 0},
+	{"on-failure", 0, REIN_OPT_CHOICE, AT(on_failure), "commit|discard|hold", "when the command fails (default: as the policy says, hold)", 0},
+	{"approve", 'y', REIN_OPT_FLAG, AT(approve), NULL, "you approve what the policy would ask about or hold; recorded", 0},
+	{"policy", 'p', REIN_OPT_LIST, AT(policy), "FILE", "add a policy file as the last layer", 0},
+	{"agent", 0, REIN_OPT_STRING, AT(agent), "NAME", "on behalf of this agent (default: $REIN_AGENT)", 0},
+	{"session", 0, REIN_OPT_STRING, AT(session), "NAME", "in this session of it (default: $REIN_SESSION)", 0},
+	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
+	{"role", 0, REIN_OPT_STRING, AT(role), "ROLE", "in this role", 0},
+	{"environment", 0, REIN_OPT_STRING, AT(environment), "NAME", "in this environment", 0},
 	{0},
 };
+
+static const char *or_env(const char *value, const char *name)
+{
+	const char *env = value ? value : getenv(name);
+
+	return env && *env ? env : NULL;
+}
+
+/* Names of agents, sessions and tasks go on the record and into rules: words, not texts. */
+static int check_word(const char *option, const char *s, struct rein_err *err)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@+#";
+
+	if (s && (s[strspn(s, ok)] || strlen(s) > 128))
+		return rein_err_set(err, REIN_E_USAGE, "--%s: at most 128 letters, digits and ._-:/@+#", option);
+	return 0;
+}
+
+static int fill_who(const struct run_args *a, struct rein_who *who, struct rein_err *err)
+{
+	*who = (struct rein_who){
+		.agent = or_env(a->agent, "REIN_AGENT"),
+		.session = or_env(a->session, "REIN_SESSION"),
+		.task = or_env(a->task, "REIN_TASK"),
+		.role = a->role,
+		.environment = a->environment,
+	};
+	if (check_word("agent", who->agent, err) < 0 || check_word("session", who->session, err) < 0 ||
+	    check_word("task", who->task, err) < 0)
+		return -err->code;
+	return 0;
+}
 
 static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct rein_err *err)
 {
@@ -80,7 +125,10 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.scratch = a->scratch,
 		.env = a->env,
 		.env_file = a->env_file,
+		.policy = a->policy,
 	};
+	if (fill_who(a, &o->who, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < a->limits.n; i++)
 		if (rein_limits_parse(&o->limits, a->limits.v[i], err) < 0)
 			return -err->code;
@@ -197,22 +245,71 @@ static bool forced_rollback(const struct rein_run *r)
 	       r->result.end == REIN_BOX_LIMIT;
 }
 
-static enum decision decide(struct rein_engine *e, const struct run_args *a,
+static bool has_person(const struct rein_common *common)
+{
+	return !common->quiet && !common->json && isatty(STDERR_FILENO) && isatty(STDIN_FILENO);
+}
+
+/* Whichever of the two judgements keeps the effects back; NULL: neither does. */
+static const struct rein_decision *objection(const struct rein_judgement *j)
+{
+	if (j->has_after && rein_decision_enforced(&j->after) != REIN_ALLOW)
+		return &j->after;
+	if (j->must_hold)
+		return &j->before;
+	return NULL;
+}
+
+static bool is_thrown_away(const struct rein_judgement *j)
+{
+	return j->has_after && rein_decision_enforced(&j->after) == REIN_DENY;
+}
+
+static enum decision choose(struct rein_engine *e, const struct run_args *a,
 			    const struct rein_common *common, struct rein_run *r, char *rest)
 {
+	static const enum decision after_failure[] = {
+		[REIN_FAILURE_DISCARD] = DISCARD, [REIN_FAILURE_HOLD] = HOLD, [REIN_FAILURE_COMMIT] = COMMIT};
+	const struct rein_decision *no = objection(&r->judged);
 	bool failed = r->result.status != 0;
 
-	if (forced_rollback(r))
-		return DISCARD;
 	if (failed && a->on_failure)
 		return (enum decision[]){COMMIT, DISCARD, HOLD}[a->on_failure - 1];
 	if (a->decision)
 		return (enum decision)a->decision;
-	if (!common->quiet && !common->json && isatty(STDERR_FILENO) && isatty(STDIN_FILENO)) {
+	if (has_person(common)) {
 		rein_print_changes(stderr, &r->tx, &r->changes, 12);
+		if (no) {
+			rein_more("%sto be reviewed:%s %s", rein_ui(stderr, REIN_YELLOW), rein_ui_off(stderr),
+				  no->reason);
+			rein_print_decision(no);
+		}
+		r->judged.approved |= no != NULL;
 		return ask(e, r, rest);
 	}
-	return failed ? HOLD : COMMIT;
+	return failed ? after_failure[r->settings.on_failure] : COMMIT;
+}
+
+/* What options and people want, and what the policy lets them have. */
+static int decide(struct rein_engine *e, const struct run_args *a, const struct rein_common *common,
+		  struct rein_run *r, char *rest, enum decision *ret, struct rein_err *err)
+{
+	enum decision d;
+
+	if (forced_rollback(r) || is_thrown_away(&r->judged)) {
+		*ret = DISCARD;
+		return 0;
+	}
+	r->judged.approved = a->approve;
+	d = choose(e, a, common, r, rest);
+	*ret = d;
+	if (d != COMMIT || !objection(&r->judged))
+		return 0;
+	if (!r->judged.approved) {
+		*ret = HOLD;
+		return 0;
+	}
+	return rein_trail_answered(&r->trail, true, "effects", err);
 }
 
 static const char *end_text(const struct rein_run *r)
@@ -256,6 +353,7 @@ static void print_json(const struct rein_run *r, const char *decision, const cha
 	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
 	rein_json_limits(&j, &r->result);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
+	rein_json_judgement(&j, &r->judged);
 	rein_json_key(&j, "transaction");
 	if (r->has_tx) {
 		rein_json_open(&j, '{');
@@ -300,23 +398,38 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 	if (r->tx.unfinished)
 		rein_say("the state directory cannot be written: the next command completes the record");
 	if (!r->has_tx) {
-		rein_say("%s in %s, no changes", end_text(r), rein_ui_seconds(r->result.wall_ns));
+		rein_say("%s in %s (%s), no changes", end_text(r), rein_ui_seconds(r->result.wall_ns),
+			 rein_judgement_words(&r->judged));
 		if (r->result.end == REIN_BOX_LIMIT)
 			rein_print_hit(&r->result);
 	} else if (d == COMMIT) {
-		rein_say("%s in %s, %s. Committed %s%s%s, undo with: rein undo %s", end_text(r),
-			 rein_ui_seconds(r->result.wall_ns), sum.p, rein_ui(stderr, REIN_BOLD), r->tx.id,
-			 rein_ui_off(stderr), r->tx.id);
+		rein_say("%s in %s (%s), %s. Committed %s%s%s, undo with: rein undo %s", end_text(r),
+			 rein_ui_seconds(r->result.wall_ns), rein_judgement_words(&r->judged), sum.p,
+			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), r->tx.id);
 		if (*rest)
 			rein_more("the rest is held as %s", rest);
 	} else if (d == DISCARD) {
-		rein_say("%s in %s, %s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns), sum.p,
-			 forced_rollback(r) ? "rolled back, nothing was changed" : "discarded");
+		rein_say("%s in %s (%s), %s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns),
+			 rein_judgement_words(&r->judged), sum.p,
+			 forced_rollback(r) || is_thrown_away(&r->judged)
+				 ? "rolled back, nothing was changed"
+				 : "discarded");
+		if (is_thrown_away(&r->judged)) {
+			rein_more("%s", r->judged.after.reason);
+			rein_print_decision(&r->judged.after);
+		}
 		if (r->result.end == REIN_BOX_LIMIT)
 			rein_print_hit(&r->result);
 	} else {
-		rein_say("%s in %s. Held %s%s%s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns),
-			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), sum.p);
+		const struct rein_decision *no = objection(&r->judged);
+
+		rein_say("%s in %s (%s). Held %s%s%s: %s", end_text(r), rein_ui_seconds(r->result.wall_ns),
+			 rein_judgement_words(&r->judged), rein_ui(stderr, REIN_BOLD), r->tx.id,
+			 rein_ui_off(stderr), sum.p);
+		if (no) {
+			rein_more("why: %s", no->reason);
+			rein_print_decision(no);
+		}
 		rein_more("look: rein diff %s     keep: rein commit %s     drop: rein discard %s",
 			  r->tx.id, r->tx.id, r->tx.id);
 	}
@@ -331,15 +444,23 @@ static int settle(struct rein_engine *e, struct rein_run *r, enum decision d, st
 		[DISCARD] = REIN_SETTLE_DISCARD,
 		[HOLD] = REIN_SETTLE_HOLD,
 	};
-	const char *reason = forced_rollback(r)	      ? end_text(r)
-			     : d == HOLD && r->result.status ? "the command failed"
-							     : NULL;
+	const struct rein_decision *no = objection(&r->judged);
+	const char *reason = forced_rollback(r)			 ? end_text(r)
+			     : is_thrown_away(&r->judged)	 ? r->judged.after.reason
+			     : d == HOLD && r->result.status	 ? "the command failed"
+			     : d == HOLD && no			 ? no->reason
+								 : NULL;
 
-	return rein_engine_settle(e, &r->tx, &r->changes, how[d], reason, err);
+	return rein_engine_settle(e, &r->trail, &r->tx, &r->changes, how[d], reason, err);
 }
 
-static int exit_status(const struct rein_run *r)
+static int exit_status(const struct run_args *a, const struct rein_run *r, enum decision d)
 {
+	if (r->has_tx && d == DISCARD && is_thrown_away(&r->judged) && !forced_rollback(r))
+		return rein_code_exit(REIN_E_ROLLED_BACK);
+	/* a command that succeeded, and whose work is not there yet: the caller must not go on as if */
+	if (r->has_tx && d == HOLD && a->decision != HOLD && !r->result.status && objection(&r->judged))
+		return rein_code_exit(REIN_E_HELD);
 	switch (r->result.end) {
 	case REIN_BOX_TIMEOUT:
 	case REIN_BOX_IDLE_TIMEOUT:
@@ -386,10 +507,12 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		  const struct rein_run_opts *o, struct rein_run *r)
 {
 	char rest[REIN_TX_ID_MAX + 1] = "";
-	enum decision d = r->has_tx ? decide(e, a, common, r, rest) : COMMIT;
+	enum decision d = COMMIT;
 	struct rein_err err = {0};
 	static const char *const words[] = {"hold", "commit", "discard", "hold"};
 
+	if (r->has_tx && decide(e, a, common, r, rest, &d, &err) < 0)
+		d = HOLD; /* an answer that cannot be recorded was not given */
 	if (!common->quiet)
 		show_notes(r, common, o);
 	if (r->has_tx && settle(e, r, d, &err) < 0) {
@@ -408,7 +531,43 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		print_json(r, words[d], rest, NULL);
 	else if (!common->quiet)
 		report(r, o, d, rest);
-	return exit_status(r);
+	return exit_status(a, r, d);
+}
+
+struct asker {
+	const struct run_args *a;
+	const struct rein_common *common;
+	char *const *argv;
+};
+
+/* The policy wants a person's word before this runs. */
+static bool ask_before(void *arg, const struct rein_judgement *j)
+{
+	const struct asker *who = arg;
+	int key;
+
+	if (who->a->approve)
+		return true;
+	rein_say("%sapprove?%s %s (%s, %s)", rein_ui(stderr, REIN_YELLOW), rein_ui_off(stderr), j->before.reason,
+		 rein_level_name((int)j->before.level), rein_reach_name((int)j->before.reach));
+	rein_print_command(who->argv);
+	rein_print_decision(&j->before);
+	do
+		key = read_key("      [y]es, run it  [n]o? ");
+	while (!strchr("yYnNqk\3\4\33", key));
+	return key == 'y' || key == 'Y';
+}
+
+static int report_refusal(const struct rein_run *r, const struct rein_common *common, char *const *argv,
+			  const struct rein_err *err)
+{
+	if (!r->judged.has_before || (err->code != REIN_E_DENIED && err->code != REIN_E_APPROVAL))
+		return rein_fail(err, common->json);
+	if (common->json)
+		print_json(r, "refuse", NULL, err);
+	else
+		rein_print_refusal(&r->judged, err, argv);
+	return rein_code_exit(err->code);
 }
 
 int rein_cli_run(int argc, char **argv)
@@ -419,6 +578,7 @@ int rein_cli_run(int argc, char **argv)
 	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_run_opts o;
 	struct rein_err err = {0};
+	struct asker asker;
 	int first, status;
 
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
@@ -429,9 +589,14 @@ int rein_cli_run(int argc, char **argv)
 	}
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail(&err, common.json);
+	asker = (struct asker){&a, &common, argv + first};
 	if (o.net == REIN_NET_HOST && !common.quiet)
 		rein_say("the command shares the host's network: what it sends cannot be undone");
+	if (a.approve || has_person(&common)) {
+		o.ask = ask_before;
+		o.ask_arg = &asker;
+	}
 	if (rein_engine_run(&e, &o, &r, &err) < 0)
-		return rein_fail(&err, common.json);
+		return report_refusal(&r, &common, argv + first, &err);
 	return finish(&e, &a, &common, &o, &r);
 }

@@ -112,7 +112,7 @@ int rein_cli_commit(int argc, char **argv)
 	if (rc == 0 && (a.only.n || a.except.n))
 		rc = rein_tx_split(&e.state, &t, &c, rest, &err);
 	if (rc == 0)
-		rc = rein_tx_commit(&e.state, &t, &c, &err);
+		rc = rein_engine_later(&e, NULL, &t, &c, REIN_LATER_COMMIT, &err);
 	if (rc < 0)
 		return report_failure(&t, &c, &err, &common, true);
 	if (common.json)
@@ -149,8 +149,9 @@ int rein_cli_discard(int argc, char **argv)
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
 	    rein_tx_changes(&t, &c, &err) < 0 ||
-	    (a.force && rein_tx_stuck(&e.state, t.id) ? rein_tx_abandon(&e.state, &t, &err)
-						      : rein_tx_discard(&e.state, &t, &err)) < 0)
+	    rein_engine_later(&e, NULL, &t, &c,
+			      a.force && rein_tx_stuck(&e.state, t.id) ? REIN_LATER_ABANDON : REIN_LATER_DISCARD,
+			      &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);
@@ -159,9 +160,7 @@ int rein_cli_discard(int argc, char **argv)
 	return 0;
 }
 
-static int reverse(const char *verb, unsigned wanted, int argc, char **argv,
-		   int (*act)(const struct rein_state *, struct rein_tx *, struct rein_changes *,
-			      struct rein_err *))
+static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enum rein_later what)
 {
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
@@ -176,7 +175,7 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv,
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||
 	    rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
-	if (act(&e.state, &t, &c, &err) < 0)
+	if (rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
 		return report_failure(&t, &c, &err, &common, false);
 	if (common.json) {
 		print_json(&t, &c, NULL, NULL);
@@ -191,10 +190,10 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv,
 
 int rein_cli_undo(int argc, char **argv)
 {
-	return reverse("undo", 1u << REIN_TX_COMMITTED, argc, argv, rein_tx_undo);
+	return reverse("undo", 1u << REIN_TX_COMMITTED, argc, argv, REIN_LATER_UNDO);
 }
 
 int rein_cli_redo(int argc, char **argv)
 {
-	return reverse("redo", 1u << REIN_TX_UNDONE, argc, argv, rein_tx_redo);
+	return reverse("redo", 1u << REIN_TX_UNDONE, argc, argv, REIN_LATER_REDO);
 }

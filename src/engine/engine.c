@@ -14,12 +14,17 @@
 #include "base/clock.h"
 #include "effects/scan.h"
 #include "engine/limits.h"
+#include "engine/settings.h"
+#include "engine/validate.h"
+#include "record/redact.h"
 #include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
 #include "sys/attr.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
+
+extern char **environ;
 
 #ifndef REIN_LIBEXECDIR
 #define REIN_LIBEXECDIR "/usr/local/libexec/rein"
@@ -102,9 +107,17 @@ void rein_run_done(struct rein_run *r)
 	rein_changes_done(&r->changes);
 	rein_view_done(&r->view);
 	rein_strlist_done(&r->env_dropped);
+	rein_strlist_done(&r->rw);
+	rein_strlist_done(&r->ro);
+	rein_strlist_done(&r->hide);
+	rein_strlist_done(&r->scratch);
+	rein_strlist_done(&r->hide_names);
+	rein_judgement_done(&r->judged);
+	rein_trail_done(&r->trail);
+	rein_policy_free(take_ptr(r->policy));
 }
 
-static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_view *ret,
+static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
 	struct rein_view_opts v = {
@@ -114,10 +127,10 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.state_dir = e->state.dir,
 		.whole_system = o->whole_system,
 		.offline = o->net == REIN_NET_NONE,
-		.rw = o->rw.v,
-		.ro = o->ro.v,
-		.hide = o->hide.v,
-		.scratch = o->scratch.v,
+		.rw = r->rw.v,
+		.ro = r->ro.v,
+		.hide = r->hide.v,
+		.scratch = r->scratch.v,
 		.uid = geteuid(),
 		.rootless = !rein_is_root(),
 	};
@@ -127,7 +140,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		v.cwd = NULL;
-	return rein_view_plan(&v, ret, err);
+	return rein_view_plan(&v, &r->view, err);
 }
 
 static int begin(const struct rein_engine *e, const struct rein_view *v, struct rein_tx *ret,
@@ -196,6 +209,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 			.uid = geteuid(),
 			.gid = getegid(),
 			.search = v->workspace,
+			.names = run->hide_names.v,
 		};
 
 		run->masks[at] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
@@ -226,23 +240,50 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 	return 0;
 }
 
-static int describe(struct rein_tx *t, const struct rein_view *v, char **argv, struct rein_err *err)
+/* Words as they may be kept: without the secrets in them. */
+static char *without_secrets(const struct rein_trail *trail, const char *word)
+{
+	struct rein_buf b = REIN_BUF((size_t)4 << 20);
+
+	rein_record_redact(trail->record, (struct rein_str){word, strlen(word)}, &b);
+	if (!b.n && !b.failed)
+		rein_buf_cstr(&b, "");
+	return rein_buf_take(&b);
+}
+
+int rein_engine_name(const struct rein_trail *trail, struct rein_tx *t, char *const *argv, struct rein_err *err)
 {
 	size_t n = 0;
 
 	while (argv[n])
 		n++;
-	t->workspace = rein_strdup(v->workspace);
-	t->cwd = rein_strdup(v->cwd);
+	if (!n)
+		return 0;
 	t->argv = rein_calloc(n, sizeof(*t->argv));
-	if (!t->workspace || !t->cwd || !t->argv)
+	if (!t->argv)
 		return rein_err_nomem(err);
 	for (; t->argc < n; t->argc++) {
-		t->argv[t->argc] = rein_strdup(argv[t->argc]);
+		t->argv[t->argc] = without_secrets(trail, argv[t->argc]);
 		if (!t->argv[t->argc])
 			return rein_err_nomem(err);
 	}
 	return 0;
+}
+
+static int describe(struct rein_run *r, char **argv, struct rein_err *err)
+{
+	struct rein_tx *t = &r->tx;
+
+	t->workspace = rein_strdup(r->view.workspace);
+	t->cwd = rein_strdup(r->view.cwd);
+	t->action = rein_strdup(r->trail.action);
+	if (r->trail.who.agent)
+		t->agent = rein_strdup(r->trail.who.agent);
+	if (!t->workspace || !t->cwd || !t->action || (r->trail.who.agent && !t->agent))
+		return rein_err_nomem(err);
+	t->level = (int)r->trail.level;
+	t->reach = (int)r->trail.reach;
+	return rein_engine_name(&r->trail, t, argv, err);
 }
 
 /* Several commands in one transaction: what the earlier ones renamed still counts. */
@@ -265,10 +306,14 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 	return rc;
 }
 
+static int sync_trail(void *arg, struct rein_err *err)
+{
+	return rein_trail_sync(arg, err);
+}
+
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		  struct rein_err *err)
 {
-	extern char **environ;
 	auto_(rein_env_done) struct rein_env env = {0};
 	struct rein_env_opts eo = {
 		.environ = environ,
@@ -291,9 +336,11 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.caps = o->caps,
 		.timeout_ns = o->timeout_ns,
 		.idle_timeout_ns = o->idle_timeout_ns,
+		.before_start = sync_trail, /* while the box is built */
+		.before_start_arg = &r->trail,
 	};
 
-	if (rein_engine_limits(o, r->view.workspace, &spec.limits, err) < 0)
+	if (rein_engine_limits(o, r->policy, &r->settings, &spec.limits, err) < 0)
 		return -err->code;
 	if (!spec.timeout_ns)
 		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
@@ -356,40 +403,116 @@ static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, st
 	return 0;
 }
 
+/* Everything that is decided without a command: policy, view, trail. Nothing is made yet. */
+static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	if (rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
+	    rein_trail_open(&r->trail, e->state.dir, &o->who, NULL, err) < 0)
+		return -err->code;
+	return refuse_half_done(e, &r->view, err);
+}
+
+/* On disk before the command starts: a crash leaves a transaction, not a riddle. */
+static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	if (begin(e, &r->view, &r->tx, err) < 0)
+		return -err->code;
+	r->has_tx = true;
+	if (describe(r, o->argv, err) < 0 || mask_roots(e, r, err) < 0 ||
+	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
+		return -err->code;
+	return 0;
+}
+
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err)
 {
-	struct rein_run r = {.tx = {.dirfd = -1}, .box = take_ptr(ret->box)};
+	struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_err ignored = {0};
 
-	if (plan_view(e, o, &r.view, err) < 0 || refuse_half_done(e, &r.view, err) < 0 ||
-	    begin(e, &r.view, &r.tx, err) < 0)
-		goto fail;
-	r.has_tx = true;
-	/* on disk before the command starts: a crash leaves a transaction, not a riddle */
-	if (describe(&r.tx, &r.view, o->argv, err) < 0 || mask_roots(e, &r, err) < 0 ||
-	    rein_tx_save(&e->state, &r.tx, false, err) < 0)
-		goto fail;
+	if (prepare(e, o, &r, err) < 0 || open_tx(e, o, &r, err) < 0) {
+		rein_engine_drop(e, &r, &ignored);
+		rein_run_done(&r);
+		return -err->code;
+	}
 	*ret = r;
 	return 0;
-fail:
-	rein_engine_drop(e, &r, &ignored);
-	rein_run_done(&r);
-	return -err->code;
+}
+
+/* Refused: on the record, and durable, because the refusal is what will be asked about. */
+static int refuse(struct rein_run *r, enum rein_code code, struct rein_err *err)
+{
+	const struct rein_decision *d = &r->judged.before;
+
+	if (rein_trail_sync(&r->trail, err) < 0)
+		return -err->code;
+	return rein_err_set(err, (int)code, "%s", d->reason);
+}
+
+/* [E1] */
+static int admit(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	char here[PATH_MAX];
+	size_t argc = 0;
+	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+				.argv = (const char *const *)o->argv,
+				/* one spelling: the workspace's path is a resolved one */
+				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
+				.home = getenv("HOME"),
+				.workspace = r->view.workspace,
+				.environ_ = (const char *const *)environ};
+	bool yes;
+
+	while (o->argv[argc])
+		argc++;
+	a.argc = argc;
+	if (rein_judge_action(&r->judged, r->policy, &a, &o->who, err) < 0 ||
+	    rein_trail_asked(&r->trail, &a, &r->judged.before, err) < 0)
+		return -err->code;
+	switch (rein_decision_enforced(&r->judged.before)) {
+	case REIN_HOLD:
+		if (!r->judged.must_hold)
+			snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s",
+				 r->judged.before.reason);
+		r->judged.must_hold = true;
+		return 0;
+	case REIN_ALLOW:
+		return 0;
+	case REIN_ASK:
+		if (!o->ask)
+			return refuse(r, REIN_E_APPROVAL, err);
+		yes = o->ask(o->ask_arg, &r->judged);
+		if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
+			return -err->code;
+		if (!yes)
+			return refuse(r, REIN_E_DENIED, err);
+		r->judged.approved = true;
+		return 0;
+	default:
+		return refuse(r, REIN_E_DENIED, err);
+	}
+}
+
+int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+			struct rein_err *err)
+{
+	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
+	if (r->execs++ && rein_tx_reopen(&r->tx, err) < 0)
+		return -err->code;
+	if (rein_trail_start(&r->trail, &r->tx, err) < 0 || launch(e, o, r, err) < 0)
+		return -err->code;
+	r->tx.ended_ns = rein_now_ns();
+	r->tx.status = r->result.status;
+	r->tx.end = r->result.end;
+	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
 }
 
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
-	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
-	if (r->execs++ && rein_tx_reopen(&r->tx, err) < 0)
+	if (admit(o, r, err) < 0)
 		return -err->code;
-	if (launch(e, o, r, err) < 0)
-		return -err->code;
-	r->tx.ended_ns = rein_now_ns();
-	r->tx.status = r->result.status;
-	r->tx.end = r->result.end;
-	return 0;
+	return rein_engine_launch_(e, o, r, err);
 }
 
 int rein_engine_scan(struct rein_run *r, struct rein_err *err)
@@ -412,6 +535,37 @@ int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_e
 	return only_traces(r) ? rein_engine_drop(e, r, err) : 0;
 }
 
+/* Timeouts and lost boxes are rolled back whatever the effects: nobody has to judge them. */
+static bool was_ended(const struct rein_run *r)
+{
+	return r->result.end != REIN_BOX_EXITED && r->result.end != REIN_BOX_SIGNALED;
+}
+
+int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		      struct rein_err *err)
+{
+	struct rein_aftermath a = {.tx = &r->tx,
+				   .changes = &r->changes,
+				   .workspace = r->view.workspace,
+				   .home = getenv("HOME"),
+				   .status = r->result.status,
+				   .killed = was_ended(r)};
+
+	if (!r->has_tx)
+		return 0;
+	if (rein_judge_effects(&r->judged, r->policy, &a, &o->who, err) < 0)
+		return -err->code;
+	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
+		int rc = rein_validate(e, o, r, err);
+
+		/* what the checks themselves wrote is judged as well */
+		if (rc < 0 || (rc == 0 && r->settings.validate.n &&
+			       rein_judge_effects(&r->judged, r->policy, &a, &o->who, err) < 0))
+			return -err->code;
+	}
+	return rein_trail_effects(&r->trail, &r->tx, &r->changes, &r->judged.after, err);
+}
+
 int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
 {
 	if (!r->has_tx)
@@ -423,52 +577,15 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err)
 {
-	struct rein_run r = {0};
 	struct rein_err ignored = {0};
 
-	/* its namespaces are made while we look at the trees */
-	if (rein_box_open(o->net, e->box_program, &r.box, err) < 0 ||
-	    rein_engine_begin(e, o, &r, err) < 0)
-		return -err->code;
-	if (rein_engine_exec(e, o, &r, err) < 0 || rein_engine_effects(e, &r, err) < 0) {
-		rein_engine_drop(e, &r, &ignored);
-		rein_run_done(&r);
-		return -err->code;
-	}
-	*ret = r;
-	return 0;
-}
-
-static int set_reason(struct rein_tx *t, const char *reason)
-{
-	rein_free(t->reason);
-	t->reason = reason ? rein_strdup(reason) : NULL;
-	return reason && !t->reason ? -1 : 0;
-}
-
-int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
-		       enum rein_settle how, const char *reason, struct rein_err *err)
-{
-	struct rein_err held = {0};
-
-	if (set_reason(t, reason) < 0)
-		return rein_err_nomem(err);
-	switch (how) {
-	case REIN_SETTLE_COMMIT:
-		if (rein_tx_commit(&e->state, t, c, err) == 0)
-			return 0;
-		if (t->state == REIN_TX_RUNNING) {
-			set_reason(t, err->code == REIN_E_CONFLICT ? "conflict" : "commit failed");
-			if (rein_tx_hold(&e->state, t, c, &held) < 0)
-				return rein_err_prefix(err, "could not even be held (%s)", held.msg);
-		}
-		return -err->code;
-	case REIN_SETTLE_DISCARD:
-		if (rein_tx_save_changes(t, c, false, err) < 0)
-			return -err->code;
-		return rein_tx_discard(&e->state, t, err);
-	case REIN_SETTLE_HOLD:
-		break;
-	}
-	return rein_tx_hold(&e->state, t, c, err);
+	*ret = (struct rein_run){.tx = {.dirfd = -1}};
+	/* its namespaces are made while we look at the policy and at the trees */
+	if (rein_box_open(o->net, e->box_program, &ret->box, err) == 0 && prepare(e, o, ret, err) == 0 &&
+	    admit(o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
+	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
+	    rein_engine_judge(e, o, ret, err) == 0)
+		return 0;
+	rein_engine_drop(e, ret, &ignored);
+	return -err->code;
 }

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the stages: view, transaction, box, effects, decision. The only code that knows it.
+ * The order of the stages: policy, view, verdict, transaction, box, effects, judgement, decision; the
+ * record beside all of them. The only code that knows it.
  *
  *	rein_engine_open
  *	  -> rein_engine_begin -> rein_engine_exec (once or more) -> rein_engine_effects
  *	  -> (look) -> rein_engine_settle -> rein_run_done
+ *
+ * [E1] Nothing runs that the policy did not allow or a person did not approve.
+ * [E2] No record, no action: the command starts after its request and decision are durable, the
+ *      tree is touched after the commit's, the undo's or the redo's intent is.
  */
 #ifndef REIN_ENGINE_ENGINE_H
 #define REIN_ENGINE_ENGINE_H
 
 #include "base/strlist.h"
+#include "engine/judge.h"
+#include "engine/trail.h"
 #include "model/box.h"
 #include "model/change.h"
 #include "sandbox/hide.h"
@@ -36,6 +43,14 @@ struct rein_run_opts {
 	struct rein_limits limits; /* stand above the profile's */
 	uint64_t caps;
 	struct rein_strlist rw, ro, hide, scratch, env, env_file;
+	struct rein_strlist policy; /* files of the command line's layer */
+	struct rein_who who;
+	/*
+	 * Asked for a decision that a person must make, before it runs: true is a yes. NULL: there is
+	 * nobody, and what must be asked is refused with REIN_E_APPROVAL.
+	 */
+	bool (*ask)(void *arg, const struct rein_judgement *j);
+	void *ask_arg;
 };
 
 struct rein_run {
@@ -51,6 +66,11 @@ struct rein_run {
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
 	size_t nmasks;
 	unsigned execs;
+	struct rein_policy *policy;
+	struct rein_policy_settings settings; /* of the policy */
+	struct rein_strlist rw, ro, hide, scratch, hide_names; /* the options and the policy together */
+	struct rein_judgement judged;
+	struct rein_trail trail;
 };
 
 /*
@@ -59,14 +79,28 @@ struct rein_run {
  */
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err);
-/* Run o->argv in it to its end. On failure the transaction is as before; drop or settle it. */
+/*
+ * Judge o->argv, and run it in the transaction to its end. REIN_E_DENIED and REIN_E_APPROVAL: it did
+ * not run, and r->judged tells why. On failure the transaction is as before; drop or settle it.
+ */
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err);
+/* The same without asking anybody: for commands the policy itself names. */
+int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+			struct rein_err *err);
+/* Name a transaction by its command, without the secrets in it. */
+int rein_engine_name(const struct rein_trail *trail, struct rein_tx *t, char *const *argv, struct rein_err *err);
 /* Read what was done so far. */
 int rein_engine_scan(struct rein_run *r, struct rein_err *err);
 /* The same; nothing: the transaction is dropped and has_tx false. */
 int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_err *err);
-/* All three; on failure nothing is left. */
+/* What the policy says of the effects; r->judged.after. Validation has run when it says allow. */
+int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		      struct rein_err *err);
+/*
+ * All of them; on failure nothing is left but *ret's judgement and trail, to be told and freed with
+ * rein_run_done all the same.
+ */
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err);
 /* Take an undecided transaction away without a trace. */
@@ -79,8 +113,14 @@ enum rein_settle { REIN_SETTLE_HOLD = 0, REIN_SETTLE_COMMIT, REIN_SETTLE_DISCARD
  * Decide an open transaction. A commit that meets conflicts holds instead and returns
  * REIN_E_CONFLICT; reason is kept with a held or discarded one, may be NULL.
  */
-int rein_engine_settle(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
-		       enum rein_settle how, const char *reason, struct rein_err *err);
+int rein_engine_settle(struct rein_engine *e, struct rein_trail *trail, struct rein_tx *t,
+		       struct rein_changes *c, enum rein_settle how, const char *reason,
+		       struct rein_err *err);
+
+/* Later decisions about one that exists, on the record first [E2]. */
+enum rein_later { REIN_LATER_COMMIT, REIN_LATER_DISCARD, REIN_LATER_ABANDON, REIN_LATER_UNDO, REIN_LATER_REDO };
+int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct rein_tx *t,
+		      struct rein_changes *c, enum rein_later what, struct rein_err *err);
 
 /*
  * Find a transaction by id, unique prefix, "@" or "@~N" (the newest of this workspace, N before

@@ -2,9 +2,6 @@
 /* See limits.h. */
 #include "engine/limits.h"
 
-#include "base/auto.h"
-#include "engine/policyload.h"
-
 struct rein_limits rein_limits_of(const struct rein_policy_limits *p)
 {
 	return (struct rein_limits){.v = {
@@ -21,32 +18,19 @@ struct rein_limits rein_limits_of(const struct rein_policy_limits *p)
 	}};
 }
 
-static void free_policy(struct rein_policy **p)
-{
-	rein_policy_free(*p);
-}
-
-int rein_engine_limits(const struct rein_run_opts *o, const char *workspace, struct rein_limits *ret,
+int rein_engine_limits(const struct rein_run_opts *o, const struct rein_policy *policy,
+		       const struct rein_policy_settings *settings, struct rein_limits *ret,
 		       struct rein_err *err)
 {
-	auto_free char *project = NULL;
-	auto_(free_policy) struct rein_policy *policy = NULL;
-	struct rein_policy_sources from = {0};
-	struct rein_policy_limits named;
-	struct rein_limits l = {0};
+	struct rein_policy_limits base = settings->limits;
+	struct rein_limits l;
 
-	if (o->profile) {
-		project = rein_policy_project(workspace);
-		from.project = project;
-		if (rein_policy_load(&from, &policy, err) < 0)
-			return -err->code;
-		if (!rein_policy_profile(policy, o->profile, &named))
-			return rein_err_set(err, REIN_E_USAGE,
-					    "there is no profile '%s' of limits: built in are code, build, agent "
-					    "and untrusted; a policy may name more (rein policy show)",
-					    o->profile);
-		l = rein_limits_of(&named);
-	}
+	if (o->profile && !rein_policy_profile(policy, o->profile, &base))
+		return rein_err_set(err, REIN_E_USAGE,
+				    "there is no profile '%s' of limits: built in are code, build, agent "
+				    "and untrusted; a policy may name more (rein policy show)",
+				    o->profile);
+	l = rein_limits_of(&base);
 	*ret = rein_limits_over(&o->limits, &l);
 	return 0;
 }

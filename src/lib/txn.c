@@ -27,10 +27,17 @@ static int copy_list(struct rein_strlist *to, const char *const *from)
 
 static void free_opts(struct rein_run_opts *o)
 {
-	struct rein_strlist *lists[] = {&o->rw, &o->ro, &o->hide, &o->scratch, &o->env, &o->env_file};
+	struct rein_strlist *lists[] = {&o->rw, &o->ro, &o->hide, &o->scratch, &o->env, &o->env_file, &o->policy};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
+}
+
+static bool say_yes(void *arg, const struct rein_judgement *j)
+{
+	(void)arg;
+	(void)j;
+	return true;
 }
 
 static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct rein_err *err)
@@ -46,11 +53,13 @@ static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct r
 	t->opts.whole_system = o->whole_system;
 	t->opts.nested = o->allow_nested;
 	t->opts.net = o->share_network ? REIN_NET_HOST : REIN_NET_NONE;
+	t->opts.who = (struct rein_who){.agent = o->agent, .session = o->session, .task = o->task};
+	t->opts.ask = o->approve ? say_yes : NULL;
 	t->opts.timeout_ns = o->timeout_ns;
 	t->opts.idle_timeout_ns = o->idle_timeout_ns;
 	if (copy_list(&t->opts.rw, o->rw) < 0 || copy_list(&t->opts.ro, o->ro) < 0 ||
 	    copy_list(&t->opts.hide, o->hide) < 0 || copy_list(&t->opts.scratch, o->scratch) < 0 ||
-	    copy_list(&t->opts.env, o->env) < 0)
+	    copy_list(&t->opts.env, o->env) < 0 || copy_list(&t->opts.policy, o->policy) < 0)
 		return rein_err_nomem(err);
 	return 0;
 }
@@ -114,26 +123,17 @@ const char *rein_txn_id(const struct rein_txn *txn)
 int rein_txn_run(struct rein_txn *t, const char *const *argv, struct rein_txn_result *ret,
 		 struct rein_err *err)
 {
-	size_t n = 0;
-
 	if (!t->begun || t->decided)
 		return rein_err_set(err, REIN_E_STATE, "this transaction is decided: begin another");
 	if (!argv || !argv[0])
 		return rein_err_set(err, REIN_E_USAGE, "no command");
-	while (argv[n])
-		n++;
 	t->opts.argv = (char **)(uintptr_t)argv;
 	t->effects = false;
 	if (rein_engine_exec(&t->engine, &t->opts, &t->run, err) < 0)
 		return -err->code;
-	if (!t->run.tx.argc) { /* a transaction is named by its first command */
-		t->run.tx.argv = rein_realloc(t->run.tx.argv, n, sizeof(char *));
-		for (; t->run.tx.argv && t->run.tx.argc < n; t->run.tx.argc++) {
-			t->run.tx.argv[t->run.tx.argc] = rein_strdup(argv[t->run.tx.argc]);
-			if (!t->run.tx.argv[t->run.tx.argc])
-				return rein_err_nomem(err);
-		}
-	}
+	/* a transaction is named by its first command */
+	if (!t->run.tx.argc && rein_engine_name(&t->run.trail, &t->run.tx, t->opts.argv, err) < 0)
+		return -err->code;
 	*ret = (struct rein_txn_result){
 		.end = (enum rein_txn_end)t->run.result.end,
 		.status = t->run.result.status,
@@ -188,10 +188,45 @@ int rein_txn_effect(const struct rein_txn *t, size_t i, struct rein_effect *ret)
 	return 0;
 }
 
+/* One that was decided about before: a person goes back to it. */
+static int decide_later(struct rein_txn *t, enum rein_settle how, struct rein_err *err)
+{
+	if (how == REIN_SETTLE_HOLD)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s", t->run.tx.id,
+				    rein_tx_state_name(t->run.tx.state));
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes,
+				 how == REIN_SETTLE_COMMIT ? REIN_LATER_COMMIT : REIN_LATER_DISCARD, err);
+}
+
+/* What the policy makes of a wish to commit. 0 and *how as it is, or an error that is to be told. */
+static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err *why, struct rein_err *err)
+{
+	const struct rein_judgement *j = &t->run.judged;
+	enum rein_decide d;
+
+	if (rein_engine_judge(&t->engine, &t->opts, &t->run, err) < 0)
+		return -err->code;
+	d = rein_decision_enforced(&j->after);
+	if (d == REIN_ALLOW && j->must_hold)
+		d = REIN_HOLD;
+	if (d == REIN_ALLOW)
+		return 0;
+	if (d != REIN_DENY && t->opts.ask)
+		return rein_trail_answered(&t->run.trail, true, "effects", err);
+	*how = d == REIN_DENY ? REIN_SETTLE_DISCARD : REIN_SETTLE_HOLD;
+	rein_err_set(why, d == REIN_DENY ? REIN_E_ROLLED_BACK : REIN_E_HELD, "%s",
+		     j->has_after && rein_decision_enforced(&j->after) != REIN_ALLOW ? j->after.reason
+										     : j->hold_reason);
+	return 0;
+}
+
 static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err)
 {
+	struct rein_err why = {0};
 	int rc;
 
+	if (t->decided && t->run.has_tx)
+		return decide_later(t, how, err);
 	if (!t->run.has_tx)
 		return rein_err_set(err, REIN_E_STATE, "this transaction is gone");
 	if (refresh(t, err) < 0)
@@ -200,8 +235,15 @@ static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err
 		t->decided = true; /* nothing happened: nothing is kept */
 		return rein_engine_drop(&t->engine, &t->run, err);
 	}
-	rc = rein_engine_settle(&t->engine, &t->run.tx, &t->run.changes, how, NULL, err);
+	if (how == REIN_SETTLE_COMMIT && ask_policy(t, &how, &why, err) < 0)
+		return -err->code;
+	rc = rein_engine_settle(&t->engine, &t->run.trail, &t->run.tx, &t->run.changes, how,
+				why.code ? why.msg : NULL, err);
 	t->decided = true;
+	if (rc == 0 && why.code) {
+		*err = why;
+		rc = -why.code;
+	}
 	return rc;
 }
 
@@ -222,12 +264,12 @@ int rein_txn_abort(struct rein_txn *t, struct rein_err *err)
 
 int rein_txn_undo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_tx_undo(&t->engine.state, &t->run.tx, &t->run.changes, err);
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_UNDO, err);
 }
 
 int rein_txn_redo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_tx_redo(&t->engine.state, &t->run.tx, &t->run.changes, err);
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_REDO, err);
 }
 
 void rein_txn_free(struct rein_txn *t)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/strlist.h"
 #include "model/limits.h"
 #include "model/root.h"
@@ -50,6 +51,13 @@ struct rein_box_spec {
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
 	struct rein_limits limits;	      /* its time and idle are not looked at: see above */
+
+	/*
+	 * Called while the executor builds the box; the command starts only after it returned 0, and
+	 * never if it did not. May be NULL.
+	 */
+	int (*before_start)(void *arg, struct rein_err *err);
+	void *before_start_arg;
 };
 
 enum rein_box_end {

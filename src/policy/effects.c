@@ -250,3 +250,18 @@ int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_out
 	choose(p, o, tallies, ret);
 	return 0;
 }
+
+unsigned rein_policy_needs(const struct rein_policy *p)
+{
+	unsigned needs = 0;
+
+	for (size_t i = 0; i < p->live_effects.n; i++) {
+		const struct effect_rule *r = p->live_effects.v[i];
+
+		needs |= r->secret ? REIN_NEEDS_SECRETS : 0;
+		needs |= r->untracked ? REIN_NEEDS_UNTRACKED : 0;
+		needs |= r->lines.op ? REIN_NEEDS_LINES : 0;
+		needs |= r->share.op ? REIN_NEEDS_SHARE : 0;
+	}
+	return needs;
+}

@@ -56,6 +56,15 @@ int rein_policy_decide(const struct rein_policy *p, const struct rein_action *ac
 int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_outcome *outcome,
 			      struct rein_decision *ret);
 
+/* What rules about effects look at beyond the list of changes itself: found out only when needed. */
+enum rein_policy_need {
+	REIN_NEEDS_SECRETS = 1,
+	REIN_NEEDS_UNTRACKED = 2,
+	REIN_NEEDS_LINES = 4,
+	REIN_NEEDS_SHARE = 8,
+};
+unsigned rein_policy_needs(const struct rein_policy *p);
+
 /* Everything that was considered, in order; called for each rule that applies or might. */
 struct rein_considered {
 	const char *rule, *file, *message;

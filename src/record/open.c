@@ -187,6 +187,11 @@ fail:
 	return -err->code;
 }
 
+void rein_record_redact(const struct rein_record *r, struct rein_str text, struct rein_buf *out)
+{
+	rein_redact(r->redact, text, false, out);
+}
+
 void rein_record_close(struct rein_record *r)
 {
 	if (!r)

@@ -46,6 +46,10 @@ bool rein_secret_name(struct rein_str name);
 unsigned rein_redact(const struct rein_redactor *r, struct rein_str text, bool word,
 		     struct rein_buf *out);
 
+/* As the record itself would keep this text. */
+struct rein_record;
+void rein_record_redact(const struct rein_record *r, struct rein_str text, struct rein_buf *out);
+
 /* All texts of an event. Also cuts overlong texts, after redaction, saying how much is missing. */
 struct rein_redacted {
 	char *mem[5 * REIN_EVENT_LIST + 32];

@@ -256,7 +256,7 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	auto_strlist struct rein_strlist prune = {0};
 	char file[PATH_MAX];
 	struct stat st;
-	struct rein_hideindex_opts xo = {.real = real, .root_fd = root_fd};
+	struct rein_hideindex_opts xo = {.real = real, .root_fd = root_fd, .names = o->names};
 
 	if (prune_list(o, real, &prune) < 0)
 		return rein_err_nomem(err);

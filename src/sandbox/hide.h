@@ -34,6 +34,7 @@
 struct rein_hide_opts {
 	const char *state_dir;
 	char *const *hide; /* absolute paths below the tree, hidden by name; NULL: none */
+	char *const *names; /* more names to hide wherever they are, as globs; NULL: none */
 	char *const *show; /* absolute paths that no pattern hides; NULL: none */
 	bool whole;	   /* a tree of --whole-system: system directories are not searched */
 	bool rootless;	   /* list directories of other owners */

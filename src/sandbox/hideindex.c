@@ -45,6 +45,8 @@ uint64_t rein_hideindex_rules(const struct rein_hideindex_opts *o)
 
 	for (size_t i = 0; o->prune && o->prune[i]; i++)
 		h = rein_hash64(o->prune[i], strlen(o->prune[i]), h);
+	for (size_t i = 0; o->names && o->names[i]; i++)
+		h = rein_hash64(o->names[i], strlen(o->names[i]) + 1, h);
 	return h;
 }
 

@@ -73,6 +73,7 @@ struct rein_hideindex_opts {
 	const char *real;	     /* the tree, resolved */
 	int root_fd;		     /* the same, opened O_PATH or for reading */
 	uint64_t skip_dev, skip_ino; /* a directory not to enter (Rein's state); 0: none */
+	char *const *names;	     /* globs of one component: more names that look like secrets */
 	const char *const *prune;    /* relative paths not to enter, NULL-terminated; or NULL */
 	unsigned threads;	     /* for checking; 0: choose */
 };

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/glob.h"
 
 #define NONE	  UINT32_MAX
 #define PATH_ROOM (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
@@ -92,8 +93,16 @@ static bool is_dir(int fd, const struct dirent64 *e)
 	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int entry(struct rein_hidescan *l, int fd, const struct dirent64 *e, bool inner,
-		 size_t path_len)
+static bool is_named(char *const *names, const char *name)
+{
+	for (; names && *names; names++)
+		if (rein_glob_name(*names, name))
+			return true;
+	return false;
+}
+
+static int entry(const struct rein_hideindex_opts *o, struct rein_hidescan *l, int fd,
+		 const struct dirent64 *e, bool inner, size_t path_len)
 {
 	const char *name = e->d_name;
 	size_t n = strlen(name);
@@ -104,7 +113,7 @@ static int entry(struct rein_hidescan *l, int fd, const struct dirent64 *e, bool
 	if (n == 4 || n == 7 || n == 10)
 		special_names(l, name, n);
 	directory = is_dir(fd, e);
-	match = rein_hide_name_matches(name, n);
+	match = rein_hide_name_matches(name, n) || is_named(o->names, name);
 	if (directory && path_len + n > PATH_ROOM)
 		match = true; /* too deep to look into: hidden with all that is in it */
 	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, NONE) < 0)
@@ -150,7 +159,8 @@ static int sort_listing(struct rein_hidescan *l)
 	return 0;
 }
 
-static int read_names(struct rein_hidescan *l, int fd, bool inner, size_t path_len)
+static int read_names(const struct rein_hideindex_opts *o, struct rein_hidescan *l, int fd, bool inner,
+		      size_t path_len)
 {
 	char block[32768] __attribute__((aligned(8)));
 	ssize_t n;
@@ -159,7 +169,7 @@ static int read_names(struct rein_hidescan *l, int fd, bool inner, size_t path_l
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(block + at);
 
-			if (entry(l, fd, e, inner, path_len) < 0)
+			if (entry(o, l, fd, e, inner, path_len) < 0)
 				return -1;
 			at += e->d_reclen;
 		}
@@ -205,7 +215,7 @@ int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, cons
 		l->flags |= REIN_HIDEDIR_RACY;
 	if (fd < 0)
 		return 0;
-	if (read_names(l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
+	if (read_names(o, l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
 		return -1;
 	return sort_listing(l);
 }

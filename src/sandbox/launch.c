@@ -540,6 +540,15 @@ static void clear_up(struct session *s)
 	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0);
 }
 
+/* The executor builds meanwhile and waits for this before it starts the command. */
+static int permit(const struct session *s, struct rein_err *err)
+{
+	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
+		return -err->code;
+	send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_GO});
+	return 0;
+}
+
 static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
@@ -551,6 +560,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
 	rc = start(s, err);
+	rc = rc < 0 ? rc : permit(s, err);
 	rc = rc < 0 ? rc : attend(s, err);
 	if (rc < 0)
 		kill_box(s, REIN_BOX_LOST);

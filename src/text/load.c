@@ -160,3 +160,9 @@ int rein_text_merge(const struct rein_text *t, const struct rein_text_merge_in *
 	}
 	return t->module->merge(in, put, out, ret_conflict, err);
 }
+
+int rein_text_tracked(const struct rein_text *t, const char *dir, const char *const *paths, size_t n,
+		      bool *ret, struct rein_err *err)
+{
+	return t->module->tracked(dir, paths, n, ret, err);
+}

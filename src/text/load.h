@@ -52,4 +52,11 @@ int rein_text_diff_buf(const struct rein_text *t, const struct rein_text_side *b
 int rein_text_merge(const struct rein_text *t, const struct rein_text_merge_in *in,
 		    struct rein_buf *out, bool *ret_conflict, struct rein_err *err);
 
+/*
+ * Which of these regular files (paths relative to dir) could be had back from the repository around
+ * dir: it has them with the content they have now. No repository: none.
+ */
+int rein_text_tracked(const struct rein_text *t, const char *dir, const char *const *paths, size_t n,
+		      bool *ret, struct rein_err *err);
+
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rein-text.so: unified diffs and three-way merges by libgit2, on bytes in memory. No repository,
- * no configuration and no attributes are read. Callers have checked sizes and binaries before.
+ * rein-text.so: unified diffs and three-way merges by libgit2, on bytes in memory. For these no
+ * repository, no configuration and no attributes are read. Callers have checked sizes and binaries before.
  */
 #include "text/module.h"
 
 #include <git2.h>
 
 #include "base/buf.h"
+#include "text/tracked.h"
 
 #define HUNK_MAX 4096
 
@@ -221,4 +222,4 @@ static int merge(const struct rein_text_merge_in *in,
 
 extern const struct rein_text_module rein_text_module;
 REIN_API const struct rein_text_module rein_text_module = {
-	.abi = REIN_TEXT_ABI, .diff = diff, .merge = merge};
+	.abi = REIN_TEXT_ABI, .diff = diff, .merge = merge, .tracked = rein_text_tracked_};

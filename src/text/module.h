@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define REIN_TEXT_ABI	 1u
+#define REIN_TEXT_ABI	 2u
 #define REIN_TEXT_SYMBOL "rein_text_module"
 
 enum rein_text_kind {
@@ -50,6 +50,9 @@ struct rein_text_module {
 	int (*merge)(const struct rein_text_merge_in *in,
 		     int (*put)(void *ctx, const char *p, size_t n), void *ctx, bool *ret_conflict,
 		     struct rein_err *err);
+	/* ret[i]: the repository around dir has paths[i] (relative to dir) as it is now. */
+	int (*tracked)(const char *dir, const char *const *paths, size_t n, bool *ret,
+		       struct rein_err *err);
 };
 
 #endif

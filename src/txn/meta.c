@@ -45,6 +45,8 @@ void rein_tx_done(struct rein_tx *t)
 	rein_free(t->begin_ns);
 	rein_free(t->workspace);
 	rein_free(t->cwd);
+	rein_free(t->action);
+	rein_free(t->agent);
 	rein_free(t->reason);
 	if (t->dirfd > 0)
 		close(t->dirfd);
@@ -89,6 +91,12 @@ int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
 	put_num(&b, "end", (uint64_t)t->end);
 	put(&b, "workspace", t->workspace ? t->workspace : "");
 	put(&b, "cwd", t->cwd ? t->cwd : "");
+	if (t->action)
+		put(&b, "action", t->action);
+	if (t->agent)
+		put(&b, "agent", t->agent);
+	put_num(&b, "level", (uint64_t)t->level);
+	put_num(&b, "reach", (uint64_t)t->reach);
 	if (t->reason)
 		put(&b, "reason", t->reason);
 	for (size_t i = 0; i < t->argc; i++)
@@ -170,6 +178,10 @@ static int take_string(struct rein_tx *t, const char *key, char *copy)
 		to = &t->workspace;
 	else if (rein_streq(key, "cwd"))
 		to = &t->cwd;
+	else if (rein_streq(key, "action"))
+		to = &t->action;
+	else if (rein_streq(key, "agent"))
+		to = &t->agent;
 	else if (rein_streq(key, "reason"))
 		to = &t->reason;
 	else if (r && rein_streq(key, "store"))
@@ -215,6 +227,10 @@ static int take_number(struct rein_tx *t, const char *key, uint64_t v)
 		t->status = (int)v;
 	else if (rein_streq(key, "end"))
 		t->end = (int)v;
+	else if (rein_streq(key, "level"))
+		t->level = (int)(v & 0xff);
+	else if (rein_streq(key, "reach"))
+		t->reach = (int)(v & 0xff);
 	else if (rein_streq(key, "staged") && t->nroots)
 		t->roots[t->nroots - 1].staged = v != 0;
 	else if (rein_streq(key, "begin") && t->nroots)

@@ -41,6 +41,9 @@ struct rein_tx {
 	int status; /* the command's exit status */
 	int end;    /* enum rein_box_end */
 	char *workspace, *cwd;
+	char *action; /* its name on the record, or NULL */
+	char *agent;  /* on whose behalf, or NULL */
+	int level, reach; /* of the command that named it; 0: nobody said */
 	char *reason; /* why it was held or discarded, or NULL */
 	char **argv;
 	size_t argc;

@@ -15,13 +15,13 @@ hit() {
 }
 
 @test "limit memory: a hog ends, whatever it had changed is rolled back" {
-	run timeout 30 rein run --limit memory=64M -- sh -c 'echo x >before; exec python3 -c "
+	run timeout 30 rein run --approve --limit memory=64M -- sh -c 'echo x >before; exec python3 -c "
 a = []
 while True: a.append(b\"x\" * (4 << 20))"'
 	hit memory
 	has "$output" "of 64 MiB"
 	# several processes together, none of them over it alone
-	run timeout 30 rein run --limit memory=96M -- sh -c 'for i in 1 2 3 4; do python3 -c "
+	run timeout 30 rein run --approve --limit memory=96M -- sh -c 'for i in 1 2 3 4; do python3 -c "
 import time
 a = b\"x\" * (40 << 20)
 time.sleep(20)" & done; wait'
@@ -29,7 +29,7 @@ time.sleep(20)" & done; wait'
 }
 
 @test "limit memory: what lies in /tmp is memory too" {
-	run timeout 30 rein run --limit memory=48M -- sh -c 'head -c 200M /dev/zero >/tmp/big; sleep 20'
+	run timeout 30 rein run --approve --limit memory=48M -- sh -c 'head -c 200M /dev/zero >/tmp/big; sleep 20'
 	hit memory
 }
 
@@ -41,7 +41,7 @@ time.sleep(20)" & done; wait'
 @test "limit processes: a fork bomb ends within a second and nothing of it lives" {
 	local before after
 	before=$(date +%s%N)
-	run timeout 30 rein run --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 3333'
+	run timeout 30 rein run --approve --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 3333'
 	after=$(date +%s%N)
 	hit processes
 	[ $(((after - before) / 1000000)) -lt 5000 ] || die "took $(((after - before) / 1000000)) ms"
@@ -51,20 +51,20 @@ time.sleep(20)" & done; wait'
 	run -0 rein run -q --limit processes=40 -- bash -c 'for i in $(seq 39); do sleep 0.4 & done; wait; echo all'
 	eq out all "$output"
 	# threads count
-	run timeout 30 rein run --limit processes=20 -- python3 -c '
+	run timeout 30 rein run --approve --limit processes=20 -- python3 -c '
 import threading, time
 for i in range(60): threading.Thread(target=time.sleep, args=(20,)).start()'
 	hit processes
 }
 
 @test "limit disk: a filler ends, in one file, in many, in /tmp, in one without a name" {
-	run timeout 30 rein run --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
+	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
 	hit disk
-	run timeout 30 rein run --limit disk=20M -- sh -c 'i=0; while :; do i=$((i+1)); head -c 1M /dev/zero >f$i; done'
+	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'i=0; while :; do i=$((i+1)); head -c 1M /dev/zero >f$i; done'
 	hit disk
-	run timeout 30 rein run --limit disk=20M -- sh -c 'head -c 30M /dev/zero >/tmp/x; sleep 20'
+	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'head -c 30M /dev/zero >/tmp/x; sleep 20'
 	hit disk
-	run timeout 30 rein run --limit disk=20M -- python3 -c '
+	run timeout 30 rein run --approve --limit disk=20M -- python3 -c '
 import os, time
 f = open("x", "wb"); os.unlink("x")
 f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
@@ -97,16 +97,16 @@ f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
 }
 
 @test "limit cpu-time: all processes together, and those that are already gone" {
-	run timeout 60 rein run --limit cpu-time=500ms -- sh -c 'while :; do :; done & while :; do :; done'
+	run timeout 60 rein run --approve --limit cpu-time=500ms -- sh -c 'while :; do :; done & while :; do :; done'
 	hit cpu-time
-	run timeout 60 rein run --limit cpu-time=500ms -- sh -c 'while :; do timeout 0.1 sh -c "while :; do :; done"; done'
+	run timeout 60 rein run --approve --limit cpu-time=500ms -- sh -c 'while :; do timeout 0.1 sh -c "while :; do :; done"; done'
 	hit cpu-time
 }
 
 @test "limit time and idle: as --timeout and --idle-timeout" {
-	run -124 timeout 30 rein run --limit time=200ms -- sleep 20
+	run -124 timeout 30 rein run --approve --limit time=200ms -- sleep 20
 	has "$output" "timed out"
-	run -124 timeout 30 rein run --limit idle=200ms -- sleep 20
+	run -124 timeout 30 rein run --approve --limit idle=200ms -- sleep 20
 	has "$output" "idle for too long"
 }
 

@@ -61,7 +61,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 @test "streams: no buffering: a line comes out while the command still runs" {
 	local line
 	mkfifo "$T/in"
-	rein run -q -- sh -c 'echo first; read -r x; echo "then $x"' <"$T/in" >"$T/out" 3>&- &
+	command rein run --approve -q -- sh -c 'echo first; read -r x; echo "then $x"' <"$T/in" >"$T/out" 3>&- &
 	exec 8>"$T/in"
 	until_true 5 grep -q first "$T/out"
 	hasnt "$(cat "$T/out")" then
@@ -106,7 +106,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 		rm -f "$T/out"
 		# a background job of a shell ignores INT, and so would the command
 		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			rein run -q -t 10s -- sh -c 'trap "echo got; exit 9" '$sig'; echo ready; while :; do sleep 0.05; done' >"$T/out" 3>&- &
+			command rein run --approve -q -t 10s -- sh -c 'trap "echo got; exit 9" '$sig'; echo ready; while :; do sleep 0.05; done' >"$T/out" 3>&- &
 		pid=$!
 		until_true 5 grep -q ready "$T/out"
 		kill -$sig $pid
@@ -128,7 +128,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 @test "kill -9 of rein: the box dies, the transaction is held, no mount and no process is left" {
 	local pid tag="rein-cli-$$-$RANDOM" id
 	echo a >a
-	rein run --commit -q -- bash -c "echo b >>a; echo n >n; echo ready; exec -a $tag sleep 60" >"$T/out" 3>&- &
+	command rein run --approve --commit -q -- bash -c "echo b >>a; echo n >n; echo ready; exec -a $tag sleep 60" >"$T/out" 3>&- &
 	pid=$!
 	until_true 5 grep -q ready "$T/out"
 	eq running running "$(rein log --json | field transactions.0.state)"
@@ -226,7 +226,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 @test "two runs at once on one workspace see their own world; the second commit sees the first as a change" {
 	echo base >f
 	mkfifo "$T/go"
-	rein run --commit -- sh -c 'echo ready; read -r x; echo A >>f; echo a >only-a' <"$T/go" >"$T/out" 2>"$T/err" 3>&- &
+	command rein run --approve --commit -- sh -c 'echo ready; read -r x; echo A >>f; echo a >only-a' <"$T/go" >"$T/out" 2>"$T/err" 3>&- &
 	local pid=$! s=0
 	exec 8>"$T/go"
 	until_true 5 grep -q ready "$T/out"

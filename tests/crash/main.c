@@ -215,11 +215,11 @@ static int rein(const struct fixture *x, const struct words *words, struct lab_r
 
 /* ---- what is tried ---- */
 
-static const struct words HOLD = {{"run", "--hold", "-q", "@run"}},
-			  COMMIT_RUN = {{"run", "--commit", "@run"}},
-			  COMMIT_SECOND = {{"run", "--commit", "-q", "@second"}},
-			  HOLD_SECOND = {{"run", "--hold", "-q", "@second"}},
-			  CHECK = {{"run", "--commit", "-q", "@check"}}, STATUS = {{"status"}},
+static const struct words HOLD = {{"run", "--approve", "--hold", "-q", "@run"}},
+			  COMMIT_RUN = {{"run", "--approve", "--commit", "@run"}},
+			  COMMIT_SECOND = {{"run", "--approve", "--commit", "-q", "@second"}},
+			  HOLD_SECOND = {{"run", "--approve", "--hold", "-q", "@second"}},
+			  CHECK = {{"run", "--approve", "--commit", "-q", "@check"}}, STATUS = {{"status"}},
 			  COMMIT = {{"commit"}}, UNDO = {{"undo"}}, REDO = {{"redo"}},
 			  DISCARD = {{"discard"}}, GC = {{"gc"}};
 

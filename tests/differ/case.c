@@ -237,8 +237,8 @@ void rein_run(struct differ *d, const struct place *p, const char *const *args,
 void rein_run_ops(struct differ *d, const struct place *p, const struct sequence *s,
 		  const char *mode, const char *say, const struct ops *run, struct lab_result *ret)
 {
-	const char *plain[] = {"run", mode, say, "--workspace", p->work, "--", d->ops, NULL};
-	const char *caps[] = {"run",	   mode,	  say,	"--workspace", p->work,
+	const char *plain[] = {"run", "--approve", mode, say, "--workspace", p->work, "--", d->ops, NULL};
+	const char *caps[] = {"run", "--approve", mode,	  say,	"--workspace", p->work,
 			      "--cap-add", BOX_CAPS_LIST, "--", d->ops,	       NULL};
 
 	rein_run(d, p, s->caps && !d->rootless ? caps : plain, run, ret);

@@ -215,7 +215,7 @@ struct running {
 
 static void start(struct duel *u, int which, struct running *r)
 {
-	const char *argv[] = {u->d->rein,    "run", "--commit", "-q", "--workspace",
+	const char *argv[] = {u->d->rein,    "run", "--approve", "--commit", "-q", "--workspace",
 			      u->place.work, "--",  u->d->ops,	NULL},
 		   *env[] = {u->place.home_env, u->place.state_env, NULL};
 	struct lab_cmd c = {.argv = argv, .cwd = u->place.work, .env = env, .who = &u->d->who};

@@ -96,7 +96,7 @@ class Session:
 
 
 def rein(*argv, **more):
-    return Session(REIN, "run", "--discard", "-q", "--", *argv, **more)
+    return Session(REIN, "run", "--approve", "--discard", "-q", "--", *argv, **more)
 
 
 def write(name, text):
@@ -263,7 +263,7 @@ def only_output():
 
 def vim_edit():
     write("letter", "first line\n")
-    s = Session(REIN, "run", "--commit", "-q", "--", "vim", "-u", "NONE", "-i", "NONE", "letter")
+    s = Session(REIN, "run", "--approve", "--commit", "-q", "--", "vim", "-u", "NONE", "-i", "NONE", "letter")
     s.expect(rb"first line")
     s.send("osecond line\x1b:wq\r")
     equal(s.wait(), 0, "status")

@@ -38,6 +38,8 @@ struct box {
 	uint32_t ndevs, landlock;
 	uint64_t devs[32];
 	int kept[REIN_PLAN_KEPT]; /* mounts made ahead */
+	bool go;		  /* the command may start */
+	struct rein_box_note early; /* a signal that came before there was a command; or NONE */
 };
 
 _Noreturn void box_step_failed(const struct box *box, enum rein_box_step step, uint32_t mount);
@@ -45,6 +47,9 @@ void box_send(const struct box *box, const struct rein_box_note *note, const int
 int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the end, or -1 */
 
 void box_prepare(struct box *box);
+/* Take messages until this one came. */
+void box_await(struct box *box, uint32_t kind);
+
 void box_mount(struct box *box);
 void box_drop_bounding(const struct box *box, uint64_t kept);
 void box_confine(struct box *box);

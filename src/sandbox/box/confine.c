@@ -32,8 +32,7 @@ static void enter_identity(struct box *box)
 	if (unshare(CLONE_NEWUSER) < 0)
 		box_step_failed(box, REIN_STEP_USERNS, 0);
 	box_send(box, &note, NULL, 0);
-	if (box_receive(box, &note) <= 0 || note.kind != REIN_BOX_MSG_MAPPED)
-		_exit(125);
+	box_await(box, REIN_BOX_MSG_MAPPED);
 }
 
 /*

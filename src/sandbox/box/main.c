@@ -55,6 +55,20 @@ int box_receive(const struct box *box, struct rein_box_note *note)
 	return n == (ssize_t)sizeof(*note) ? 1 : n == 0 ? 0 : -1;
 }
 
+void box_await(struct box *box, uint32_t kind)
+{
+	struct rein_box_note note = {0};
+
+	while (kind == REIN_BOX_MSG_GO ? !box->go : note.kind != kind) {
+		if (box_receive(box, &note) <= 0)
+			_exit(125); /* [B3] */
+		if (note.kind == REIN_BOX_MSG_GO)
+			box->go = true;
+		else if (note.kind == REIN_BOX_MSG_SIGNAL)
+			box->early = note;
+	}
+}
+
 void box_step_failed(const struct box *box, enum rein_box_step step, uint32_t mount)
 {
 	struct rein_box_note note = {

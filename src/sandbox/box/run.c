@@ -229,6 +229,12 @@ static void reap(const struct box *box, pid_t command)
 	}
 }
 
+static void pass_signal(const struct rein_box_note *note, pid_t command)
+{
+	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG)
+		kill(note->sys ? -command : command, note->status);
+}
+
 static void take_message(const struct box *box, pid_t command)
 {
 	struct rein_box_note note;
@@ -236,8 +242,7 @@ static void take_message(const struct box *box, pid_t command)
 
 	if (rc <= 0)
 		_exit(125); /* [B3] */
-	if (note.kind == REIN_BOX_MSG_SIGNAL && note.status > 0 && note.status < NSIG)
-		kill(note.sys ? -command : command, note.status);
+	pass_signal(&note, command);
 	if (note.kind == REIN_BOX_MSG_FOREGROUND) {
 		/* Only if nobody in the box has it: a shell there may have given it to a job. */
 		pid_t owner = 0;
@@ -262,7 +267,9 @@ void box_run(struct box *box)
 	if (fds[1].fd < 0)
 		box_step_failed(box, REIN_STEP_SPAWN, 0);
 	hand_over(box);
+	box_await(box, REIN_BOX_MSG_GO);
 	command = start(box);
+	pass_signal(&box->early, command);
 	/* Nothing of ours may keep the command's streams open: their ends are seen outside. */
 	close_range(0, 2, 0);
 	for (;;) {

@@ -10,7 +10,7 @@ kernel_has_no_landlock() {
 }
 
 works_without_landlock() {
-	rein run --commit -q -- sh -c 'echo ran > ran'
+	rein run --approve --commit -q -- sh -c 'echo ran > ran'
 	[ "$(cat ran)" = ran ]
 	rein undo
 	[ ! -e ran ]

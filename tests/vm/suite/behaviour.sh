@@ -7,17 +7,17 @@ set -u
 
 # A run that is held on purpose may end with the command's status or with 121.
 held_by() {
-	rein run --hold "$@" || ends 121 sh -c "exit $?"
+	rein run --approve --hold "$@" || ends 121 sh -c "exit $?"
 }
 
 boxed() {
-	rein run --discard -q -- "$@"
+	rein run --approve --discard -q -- "$@"
 }
 
 commits() {
 	echo old > changed
 	echo gone > deleted
-	rein run --commit -q -- sh -c 'echo new > created; echo more >> changed; rm deleted'
+	rein run --approve --commit -q -- sh -c 'echo new > created; echo more >> changed; rm deleted'
 	[ "$(cat created)" = new ]
 	[ "$(cat changed)" = "old
 more" ]
@@ -26,7 +26,7 @@ more" ]
 
 discards() {
 	echo old > file
-	rein run --discard -q -- sh -c 'echo new > file; mkdir d; rm -rf ./*; echo x > y'
+	rein run --approve --discard -q -- sh -c 'echo new > file; mkdir d; rm -rf ./*; echo x > y'
 	[ "$(cat file)" = old ]
 	[ "$(ls -A)" = file ]
 }
@@ -42,7 +42,7 @@ holds_then_commits() {
 undoes_and_redoes() {
 	mkdir d
 	echo one > d/f
-	rein run --commit -q -- sh -c 'echo two > d/f; mv d/f d/g; echo new > n'
+	rein run --approve --commit -q -- sh -c 'echo two > d/f; mv d/f d/g; echo new > n'
 	rein undo
 	[ "$(cat d/f)" = one ]
 	[ ! -e n ] && [ ! -e d/g ]
@@ -62,7 +62,7 @@ conflict_changes_nothing() {
 
 undo_keeps_later_work() {
 	echo base > f
-	rein run --commit -q -- sh -c 'echo inside > f'
+	rein run --approve --commit -q -- sh -c 'echo inside > f'
 	sleep 0.1
 	echo later > f
 	ends 123 rein undo
@@ -82,7 +82,7 @@ sub" ]
 
 secret_is_never_overwritten() {
 	echo TOKEN=1 > .env
-	rein run --commit -q -- sh -c 'echo mine > .env' || true
+	rein run --approve --commit -q -- sh -c 'echo mine > .env' || true
 	[ "$(cat .env)" = TOKEN=1 ]
 }
 
@@ -96,16 +96,16 @@ home_secrets_hidden() {
 renames_existing_directory() {
 	mkdir -p d/e
 	echo x > d/e/f
-	rein run --commit -q -- mv d moved
+	rein run --approve --commit -q -- mv d moved
 	[ "$(cat moved/e/f)" = x ] && [ ! -e d ]
-	rein run --commit -q -- python3 -c 'import os; os.rename("moved", "again")'
+	rein run --approve --commit -q -- python3 -c 'import os; os.rename("moved", "again")'
 	[ "$(cat again/e/f)" = x ] && [ ! -e moved ]
 }
 
 hard_links_stay_joined() {
 	echo one > a
 	ln a b
-	rein run --commit -q -- sh -c 'echo two >> a'
+	rein run --approve --commit -q -- sh -c 'echo two >> a'
 	[ "$(stat -c %i a)" = "$(stat -c %i b)" ]
 	[ "$(tail -n 1 b)" = two ]
 }
@@ -113,7 +113,7 @@ hard_links_stay_joined() {
 metadata_is_kept() {
 	echo x > f
 	setfattr -n user.note -v yes f
-	rein run --commit -q -- sh -c 'chmod 0751 f; touch -d @1000000000 f; setfattr -n user.two -v 2 f'
+	rein run --approve --commit -q -- sh -c 'chmod 0751 f; touch -d @1000000000 f; setfattr -n user.two -v 2 f'
 	[ "$(stat -c '%a %Y' f)" = "751 1000000000" ]
 	getfattr -d f | has 'user.two="2"'
 	getfattr -d f | has 'user.note="yes"'
@@ -134,12 +134,12 @@ passes_bytes_through() {
 }
 
 terminal_works() {
-	script -qec "rein run --discard -q -- sh -c 'test -t 0 && test -t 1 && tty && echo is-a-terminal'" \
+	script -qec "rein run --approve --discard -q -- sh -c 'test -t 0 && test -t 1 && tty && echo is-a-terminal'" \
 		/dev/null < /dev/null | has is-a-terminal
 }
 
 timeout_rolls_back() {
-	ends 124 rein run --commit -q --timeout 2s -- sh -c 'echo x > f; sleep 60'
+	ends 124 rein run --approve --commit -q --timeout 2s -- sh -c 'echo x > f; sleep 60'
 	[ ! -e f ]
 }
 
@@ -149,7 +149,7 @@ background_children_die() {
 }
 
 box_dies_with_rein() {
-	rein run --discard -q -- sleep 4322 &
+	rein run --approve --discard -q -- sleep 4322 &
 	tries=0
 	until pgrep -f '^sleep 4322' || [ $tries = 100 ]; do
 		sleep 0.1
@@ -170,14 +170,14 @@ git_works() {
 	git config user.name u
 	git config user.email u@example.invalid
 	echo x > f
-	rein run --commit -q -- sh -c 'git add f && git commit -qm one && git checkout -qb b && git gc -q'
+	rein run --approve --commit -q -- sh -c 'git add f && git commit -qm one && git checkout -qb b && git gc -q'
 	git fsck
 	git log --oneline b | has one
 	[ -z "$(git status --short)" ]
 }
 
 log_and_status_speak() {
-	rein run --commit -q -- sh -c 'echo x > f'
+	rein run --approve --commit -q -- sh -c 'echo x > f'
 	rein log
 	rein log --json | python3 -c 'import json, sys; json.load(sys.stdin)'
 	rein status --json | python3 -c 'import json, sys; json.load(sys.stdin)'
@@ -257,7 +257,7 @@ sees_only_its_processes() {
 }
 
 cannot_see_state() {
-	rein run --commit -q -- sh -c 'echo x > f'
+	rein run --approve --commit -q -- sh -c 'echo x > f'
 	boxed sh -c "[ -z \"\$(ls -A $REIN_STATE 2>/dev/null)\" ]"
 }
 

@@ -14,7 +14,7 @@ as_user() {
 refused() {
 	chown u:u . ..
 	chmod 0777 . ..
-	ends 125 as_user rein run --commit -q -- sh -c 'echo ran > ran' 2> ../run.err
+	ends 125 as_user rein run --approve --commit -q -- sh -c 'echo ran > ran' 2> ../run.err
 	no test -e ran
 	cat ../run.err
 	as_user rein doctor > ../doctor 2>&1 || true
@@ -39,7 +39,7 @@ try() {
 
 works() {
 	chown u:u . ..
-	as_user rein run --commit -q -- sh -c 'echo ran > ran'
+	as_user rein run --approve --commit -q -- sh -c 'echo ran > ran'
 	[ "$(cat ran)" = ran ]
 }
 
@@ -94,7 +94,7 @@ root_with_limit_of_zero() {
 	before=$(cat /proc/sys/user/max_user_namespaces)
 	sysctl -qw user.max_user_namespaces=0
 	status=0
-	rein run --commit -q -- sh -c 'echo ran > ran' 2> ../run.err || status=$?
+	rein run --approve --commit -q -- sh -c 'echo ran > ran' 2> ../run.err || status=$?
 	sysctl -qw "user.max_user_namespaces=$before"
 	cat ../run.err
 	if [ $status = 0 ]; then

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking at changes more closely, one question at a time. */
+#include "engine/facts.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "policy/policy.h"
+#include "record/redact.h"
+#include "sys/file.h"
+#include "text/load.h"
+#include "txn/content.h"
+
+#define TREE_FACTOR 100 /* one in a hundred is the smallest share a rule can name */
+#define DEPTH_MAX   256
+
+void rein_facts_done(struct rein_facts *f)
+{
+	rein_free(f->v);
+	*f = (struct rein_facts){0};
+}
+
+static bool has_new_content(const struct rein_change *x)
+{
+	return !x->skipped && S_ISREG(x->after.mode) &&
+	       (x->kind == REIN_CHANGE_CREATED ||
+		(x->kind == REIN_CHANGE_MODIFIED && x->what & (REIN_WHAT_CONTENT | REIN_WHAT_TYPE)));
+}
+
+static bool is_lost_file(const struct rein_change *x)
+{
+	return !x->skipped && !x->renamed_away && x->kind == REIN_CHANGE_DELETED && S_ISREG(x->before.mode);
+}
+
+/* One side of a change, at most max bytes of it. Absent or not a regular file: empty. */
+static int read_side(const struct rein_content *c, const struct rein_change *x, bool after, size_t max,
+		     struct rein_buf *b, struct rein_err *err)
+{
+	auto_free char *path = NULL;
+	auto_close int fd = -1;
+	struct rein_fp fp;
+	ssize_t n;
+	int dir;
+
+	rein_buf_clear(b);
+	if (rein_content_find(c, x, after, &dir, &path, err) < 0)
+		return -err->code;
+	if (!path || rein_fp_at(dir, path, &fp, err) < 0 || !S_ISREG(fp.mode))
+		return 0;
+	fd = rein_open_quiet(dir, path);
+	if (fd < 0)
+		return rein_err_errno(err, "open '%s'", path);
+	while (b->n < max) {
+		char chunk[65536];
+		size_t want = max - b->n < sizeof(chunk) ? max - b->n : sizeof(chunk);
+
+		n = read(fd, chunk, want);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rein_err_errno(err, "read '%s'", path);
+		if (n == 0)
+			break;
+		rein_buf_add(b, chunk, (size_t)n);
+	}
+	return b->failed ? rein_err_nomem(err) : 0;
+}
+
+static bool holds(struct rein_str text, struct rein_str word)
+{
+	return word.n && text.n >= word.n && memmem(text.p, text.n, word.p, word.n);
+}
+
+/* A secret counts when the run brought it: what the old content held already is not news. */
+static const char *new_secret(struct rein_str after, struct rein_str before)
+{
+	size_t at, len, from = 0;
+	const char *kind;
+
+	while (rein_secret_find(after, from, &at, &len, &kind)) {
+		if (!holds(before, (struct rein_str){after.p + at, len}))
+			return kind;
+		from = at + (len ? len : 1);
+	}
+	return NULL;
+}
+
+static int find_secrets(const struct rein_content *content, const struct rein_changes *c,
+			struct rein_facts *f, struct rein_err *err)
+{
+	auto_buf struct rein_buf after = REIN_BUF(REIN_FACTS_SCANNED + 1), before = REIN_BUF(REIN_FACTS_SCANNED + 1);
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+
+		if (!has_new_content(x) || x->from)
+			continue;
+		if (read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0)
+			return -err->code;
+		f->v[i].secret = new_secret((struct rein_str){after.p, after.n}, (struct rein_str){0});
+		if (!f->v[i].secret)
+			continue;
+		if (x->kind == REIN_CHANGE_MODIFIED) {
+			if (read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0)
+				return -err->code;
+			f->v[i].secret = new_secret((struct rein_str){after.p, after.n},
+						    (struct rein_str){before.p, before.n});
+		}
+		if (f->v[i].secret)
+			f->v[i].bits |= REIN_CHANGE_SECRET;
+	}
+	return 0;
+}
+
+static uint32_t clamp(uint64_t n)
+{
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static int count_lines(const struct rein_text *text, const struct rein_content *content,
+		       const struct rein_changes *c, struct rein_facts *f, struct rein_err *err)
+{
+	auto_buf struct rein_buf after = REIN_BUF(REIN_FACTS_SCANNED + 1), before = REIN_BUF(REIN_FACTS_SCANNED + 1);
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+		struct rein_text_stat stat;
+
+		if (!has_new_content(x) && !is_lost_file(x))
+			continue;
+		if (x->before.size > REIN_FACTS_SCANNED || x->after.size > REIN_FACTS_SCANNED) {
+			f->v[i].bits |= REIN_CHANGE_BINARY;
+			continue;
+		}
+		if (read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0 ||
+		    read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
+		    rein_text_diff(text, &(struct rein_text_side){"a", {before.n ? before.p : "", before.n}},
+				   &(struct rein_text_side){"b", {after.n ? after.p : "", after.n}}, 0, NULL,
+				   NULL, &stat, err) < 0)
+			return -err->code;
+		f->v[i].lines_added = clamp(stat.added);
+		f->v[i].lines_removed = clamp(stat.removed);
+		if (stat.binary || stat.huge)
+			f->v[i].bits |= REIN_CHANGE_BINARY;
+	}
+	return 0;
+}
+
+/* Version control that cannot be asked has nothing: that is the careful answer. */
+static int find_untracked(const struct rein_text *text, const struct rein_tx *t, const struct rein_changes *c,
+			  struct rein_facts *f, struct rein_err *err)
+{
+	auto_free const char **paths = rein_calloc(c->n ? c->n : 1, sizeof(*paths));
+	auto_free size_t *at = rein_calloc(c->n ? c->n : 1, sizeof(*at));
+	auto_free bool *tracked = rein_calloc(c->n ? c->n : 1, sizeof(*tracked));
+
+	if (!paths || !at || !tracked)
+		return rein_err_nomem(err);
+	for (uint32_t root = 0; root < t->nroots; root++) {
+		struct rein_err why = {0};
+		size_t n = 0;
+
+		for (size_t i = 0; i < c->n; i++)
+			if (c->v[i].root == root && is_lost_file(&c->v[i])) {
+				paths[n] = c->v[i].path;
+				at[n++] = i;
+			}
+		if (!n)
+			continue;
+		memset(tracked, 0, n * sizeof(*tracked));
+		if (rein_text_tracked(text, t->roots[root].real, paths, n, tracked, &why) < 0)
+			memset(tracked, 0, n * sizeof(*tracked));
+		for (size_t k = 0; k < n; k++)
+			if (!tracked[k])
+				f->v[at[k]].bits |= REIN_CHANGE_UNTRACKED;
+	}
+	return 0;
+}
+
+/* Files below a directory, until there are more than enough. */
+static uint64_t count_files(int dirfd, uint64_t enough, unsigned depth)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	uint64_t n = 0;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (struct dirent *e; n < enough && (e = readdir(d));) {
+		if (e->d_type != DT_DIR) {
+			n++;
+		} else if (depth < DEPTH_MAX && !rein_streq(e->d_name, ".") && !rein_streq(e->d_name, "..") &&
+			   !rein_streq(e->d_name, ".git")) {
+			auto_close int sub = openat(fd, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+			if (sub >= 0)
+				n += count_files(sub, enough - n, depth + 1);
+		}
+	}
+	return n;
+}
+
+static uint64_t tree_size(const char *workspace, uint64_t lost)
+{
+	auto_close int fd = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? 0 : count_files(fd, lost * TREE_FACTOR + 1, 0);
+}
+
+int rein_facts_gather(unsigned needs, const struct rein_tx *t, const struct rein_changes *c,
+		      const char *workspace, struct rein_facts *ret, struct rein_err *err)
+{
+	auto_(rein_facts_done) struct rein_facts f = {0};
+	auto_(rein_content_done) struct rein_content content = {0};
+	struct rein_text *text = NULL;
+	uint64_t lost = 0;
+	int rc = 0;
+
+	if (!needs || !c->n)
+		return 0;
+	f.v = rein_calloc(c->n, sizeof(*f.v));
+	if (!f.v)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		lost += is_lost_file(&c->v[i]);
+	if (rein_content_open(t, &content, err) < 0)
+		return -err->code;
+	if (needs & REIN_NEEDS_SECRETS && find_secrets(&content, c, &f, err) < 0)
+		return -err->code;
+	if ((needs & REIN_NEEDS_LINES || (needs & REIN_NEEDS_UNTRACKED && lost)) &&
+	    rein_text_load(NULL, &text, err) < 0)
+		return -err->code;
+	if (needs & REIN_NEEDS_LINES)
+		rc = count_lines(text, &content, c, &f, err);
+	if (rc == 0 && needs & REIN_NEEDS_UNTRACKED && lost)
+		rc = find_untracked(text, t, c, &f, err);
+	rein_text_free(text);
+	if (rc < 0)
+		return rc;
+	if (needs & REIN_NEEDS_SHARE && lost)
+		f.tree_files = tree_size(workspace, lost);
+	*ret = f;
+	f = (struct rein_facts){0};
+	return 0;
+}

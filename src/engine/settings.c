@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a policy's words to a view's paths. What cannot be carried out is refused, not left out. */
+#include "engine/settings.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/glob.h"
+#include "engine/policyload.h"
+
+enum where { RW, RO, HIDE, SCRATCH };
+
+static const char *const section[] = {"writable", "readonly", "hidden", "scratch"};
+
+static struct rein_strlist *list_of(struct rein_run *r, enum where w)
+{
+	struct rein_strlist *lists[] = {&r->rw, &r->ro, &r->hide, &r->scratch};
+
+	return lists[w];
+}
+
+static bool taken(struct rein_run *r, const char *path)
+{
+	for (int w = RW; w <= SCRATCH; w++)
+		if (rein_strlist_has(list_of(r, (enum where)w), path))
+			return true;
+	return false;
+}
+
+/* What is not there cannot be mounted on, and holds nothing. */
+static int add(struct rein_run *r, enum where w, const char *path, struct rein_err *err)
+{
+	struct stat st;
+
+	if (taken(r, path) || lstat(path, &st) < 0)
+		return 0;
+	return rein_strlist_add(list_of(r, w), path) < 0 ? rein_err_nomem(err) : 0;
+}
+
+static int expand(struct rein_run *r, enum where w, const char *pattern, struct rein_err *err)
+{
+	glob_t g = {0};
+	int rc = glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &g);
+
+	if (rc == GLOB_NOMATCH)
+		rc = 0;
+	else if (rc)
+		rc = rein_err_set(err, REIN_E_IO, "'%s' could not be looked for", pattern);
+	for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++) {
+		const char *name = rein_basename(g.gl_pathv[i]);
+
+		if (!rein_streq(name, ".") && !rein_streq(name, ".."))
+			rc = add(r, w, g.gl_pathv[i], err);
+	}
+	globfree(&g);
+	return rc;
+}
+
+/* A directory with all that is in it, and a directory with a slash, are the directory. */
+static char *trimmed(const char *pattern)
+{
+	size_t n = strlen(pattern);
+
+	for (bool more = true; more && n > 1;) {
+		more = false;
+		if (n > 3 && memcmp(pattern + n - 3, "/**", 3) == 0)
+			n -= 3, more = true;
+		else if (pattern[n - 1] == '/')
+			n--, more = true;
+	}
+	return rein_strndup(pattern, n);
+}
+
+static int take(struct rein_run *r, enum where w, const char *pattern, const char *top, struct rein_err *err)
+{
+	const char *home = getenv("HOME");
+	auto_free char *p = trimmed(pattern), *full = NULL;
+	const char *name = p;
+
+	if (!p)
+		return rein_err_nomem(err);
+	while (rein_starts(name, "**/"))
+		name += 3;
+	if (w == HIDE && !strchr(name, '/') && (name != p || !rein_glob_is_literal(name) || !strchr(pattern, '/')))
+		return rein_strlist_add(&r->hide_names, name) < 0 ? rein_err_nomem(err) : 0;
+	if (strstr(p, "**"))
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "the policy's workspace.%s has '%s': '**' can stand only at the end here%s",
+				    section[w], pattern, w == HIDE ? ", or before a single name" : "");
+	if (*p == '/')
+		full = rein_strdup(p);
+	else if (rein_starts(p, "~/"))
+		full = rein_asprintf("%s/%s", home && *home == '/' ? home : "/nonexistent", p + 2);
+	else
+		full = rein_asprintf("%s/%s", top, p);
+	if (!full)
+		return rein_err_nomem(err);
+	return rein_glob_is_literal(p) ? add(r, w, full, err) : expand(r, w, full, err);
+}
+
+static int take_all(struct rein_run *r, enum where w, const struct rein_policy_list *l, const char *top,
+		    struct rein_err *err)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (take(r, w, l->v[i], top, err) < 0)
+			return -err->code;
+	return 0;
+}
+
+static int copy(struct rein_strlist *to, const struct rein_strlist *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (rein_strlist_add(to, from->v[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	char cwd[PATH_MAX], resolved[PATH_MAX];
+	const char *from = o->workspace ? realpath(o->workspace, resolved) : getcwd(cwd, sizeof(cwd));
+	auto_free char *project = from ? rein_policy_project(from) : NULL;
+	struct rein_policy_sources sources = {.project = project, .files = &o->policy};
+	struct rein_err why = {0};
+
+	if (copy(&r->rw, &o->rw) < 0 || copy(&r->ro, &o->ro) < 0 || copy(&r->hide, &o->hide) < 0 ||
+	    copy(&r->scratch, &o->scratch) < 0)
+		return rein_err_nomem(err);
+	/* a broken policy is a policy: it denies, and its decision says what is wrong with it */
+	if (rein_policy_load(&sources, &r->policy, &why) < 0 && !r->policy) {
+		*err = why;
+		return -err->code;
+	}
+	rein_policy_settings(r->policy, &r->settings);
+	if (why.code || !project)
+		return 0;
+	if (take_all(r, RW, &r->settings.writable, project, err) < 0 ||
+	    take_all(r, RO, &r->settings.readonly, project, err) < 0 ||
+	    take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
+	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0)
+		return -err->code;
+	return 0;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events of an action, filled in from what the stages know. */
+#include "engine/trail.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <rein/classify.h>
+#include <rein/record.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "policy/policy.h"
+#include "record/event.h"
+#include "record/sha256.h"
+
+#define COMMAND_MAX ((size_t)1 << 20)
+
+static struct rein_str view(const char *s)
+{
+	return s ? (struct rein_str){s, strlen(s)} : (struct rein_str){0};
+}
+
+int rein_trail_open(struct rein_trail *t, const char *state_dir, const struct rein_who *who,
+		    const char *action, struct rein_err *err)
+{
+	uint32_t random = 0;
+
+	*t = (struct rein_trail){.who = who ? *who : (struct rein_who){0}};
+	if (rein_record_open(state_dir, NULL, &t->record, err) < 0)
+		return rein_err_prefix(err, "no record, no action");
+	if (action && *action) {
+		snprintf(t->action, sizeof(t->action), "%s", action);
+		return 0;
+	}
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return rein_err_errno(err, "getrandom");
+	rein_event_id(rein_now_ns(), random, t->action);
+	return 0;
+}
+
+void rein_trail_done(struct rein_trail *t)
+{
+	rein_record_close(t->record);
+	rein_free(t->command);
+	rein_free(t->cwd);
+	*t = (struct rein_trail){0};
+}
+
+int rein_trail_sync(struct rein_trail *t, struct rein_err *err)
+{
+	if (rein_record_sync(t->record, err) < 0)
+		return rein_err_prefix(err, "no record, no action");
+	return 0;
+}
+
+static struct rein_event event(const struct rein_trail *t, enum rein_event_type type)
+{
+	return (struct rein_event){
+		.type = type,
+		.action = view(t->action),
+		.prev = view(t->prev),
+		.agent = view(t->who.agent),
+		.session = view(t->who.session),
+		.task = view(t->who.task),
+		.level = view(t->level ? rein_level_name((int)t->level) : NULL),
+		.reach = view(t->reach ? rein_reach_name((int)t->reach) : NULL),
+	};
+}
+
+static int append(struct rein_trail *t, const struct rein_event *ev, struct rein_err *err)
+{
+	if (rein_record_append(t->record, ev, false, err) < 0)
+		return rein_err_prefix(err, "no record, no action");
+	snprintf(t->prev, sizeof(t->prev), "%s", rein_record_last_id(t->record));
+	return 0;
+}
+
+static bool is_plain(const char *s)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%^";
+
+	return *s && !s[strspn(s, safe)];
+}
+
+char *rein_trail_words(char *const *argv, size_t argc)
+{
+	struct rein_buf b = REIN_BUF(COMMAND_MAX);
+
+	for (size_t i = 0; i < argc && !b.failed; i++) {
+		if (i)
+			rein_buf_char(&b, ' ');
+		if (is_plain(argv[i])) {
+			rein_buf_cstr(&b, argv[i]);
+			continue;
+		}
+		rein_buf_char(&b, '\'');
+		for (const char *p = argv[i]; *p; p++)
+			if (*p == '\'')
+				rein_buf_cstr(&b, "'\\''");
+			else
+				rein_buf_char(&b, *p);
+		rein_buf_char(&b, '\'');
+	}
+	if (b.failed) { /* the record cuts long texts; this one is longer than any it keeps */
+		b.failed = false;
+		rein_buf_clear(&b);
+		rein_buf_cstr(&b, argc ? argv[0] : "");
+		rein_buf_cstr(&b, " [more than 1 MiB of arguments]");
+	}
+	return rein_buf_take(&b);
+}
+
+/* Of the words as they are, and of where they run: the same text elsewhere is another action. */
+static void digest(const struct rein_action *a, char hex[65])
+{
+	struct rein_sha256 h;
+	uint8_t out[32];
+
+	rein_sha256_init(&h);
+	rein_sha256_add(&h, a->cwd ? a->cwd : "", a->cwd ? strlen(a->cwd) + 1 : 1);
+	for (size_t i = 0; i < a->argc; i++)
+		rein_sha256_add(&h, a->argv[i], strlen(a->argv[i]) + 1);
+	if (a->text)
+		rein_sha256_add(&h, a->text, a->text_n);
+	rein_sha256_end(&h, out);
+	for (size_t i = 0; i < sizeof(out); i++)
+		snprintf(hex + 2 * i, 3, "%02x", out[i]);
+}
+
+int rein_trail_asked(struct rein_trail *t, const struct rein_action *a, const struct rein_decision *d,
+		     struct rein_err *err)
+{
+	struct rein_event ev;
+
+	rein_free(t->command);
+	rein_free(t->cwd);
+	t->command = a->text ? rein_strndup(a->text, a->text_n)
+			     : rein_trail_words((char *const *)(uintptr_t)a->argv, a->argc);
+	t->cwd = rein_strdup(a->cwd ? a->cwd : "");
+	if (!t->command || !t->cwd)
+		return rein_err_nomem(err);
+	digest(a, t->digest);
+	ev = event(t, REIN_EV_REQUEST);
+	ev.kind = view("command");
+	ev.command = view(t->command);
+	ev.cwd = view(t->cwd);
+	ev.digest = view(t->digest);
+	if (append(t, &ev, err) < 0)
+		return -err->code;
+	t->level = d->level;
+	t->reach = d->reach;
+	ev = event(t, REIN_EV_DECISION);
+	ev.kind = view("command");
+	ev.command = view(t->command);
+	ev.decision = view(rein_decide_name((int)d->decide));
+	ev.rule = view(d->rule);
+	ev.reason = view(d->reason);
+	if (d->advisory)
+		ev.extra[ev.nextra++] = (struct rein_event_pair){view("advisory"), view("yes")};
+	if (d->would) {
+		ev.extra[ev.nextra++] =
+			(struct rein_event_pair){view("would"), view(rein_decide_name((int)d->would_decide))};
+		ev.extra[ev.nextra++] = (struct rein_event_pair){view("would_rule"), view(d->would_rule)};
+	}
+	return append(t, &ev, err);
+}
+
+int rein_trail_answered(struct rein_trail *t, bool yes, const char *of, struct rein_err *err)
+{
+	struct rein_event ev = event(t, REIN_EV_APPROVAL);
+	char who[32];
+
+	snprintf(who, sizeof(who), "uid %u", (unsigned)getuid());
+	ev.decision = view(yes ? "approve" : "deny");
+	ev.approver[ev.napprover++] = view(who);
+	ev.detail = view(of);
+	return append(t, &ev, err);
+}
+
+int rein_trail_start(struct rein_trail *t, const struct rein_tx *tx, struct rein_err *err)
+{
+	struct rein_event ev = event(t, REIN_EV_RUN_START);
+
+	ev.txn = view(tx->id);
+	ev.command = view(t->command);
+	ev.cwd = view(t->cwd);
+	return append(t, &ev, err);
+}
+
+static const char *result_word(const struct rein_box_result *r)
+{
+	static const char *const words[] = {
+		[REIN_BOX_LOST] = "failed",	     [REIN_BOX_EXITED] = "failed",
+		[REIN_BOX_SIGNALED] = "killed",	     [REIN_BOX_TIMEOUT] = "timed_out",
+		[REIN_BOX_IDLE_TIMEOUT] = "timed_out", [REIN_BOX_CANCELLED] = "killed",
+		[REIN_BOX_LIMIT] = "killed",
+	};
+
+	if (r->end == REIN_BOX_EXITED && r->status == 0)
+		return "ok";
+	return (size_t)r->end < ARRAY_SIZE(words) ? words[r->end] : "failed";
+}
+
+int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct rein_box_result *r,
+		   struct rein_err *err)
+{
+	struct rein_event ev = event(t, REIN_EV_RUN_END);
+	char hit[128] = "";
+
+	ev.txn = view(tx->id);
+	ev.result = view(result_word(r));
+	ev.status = r->status;
+	ev.has_status = true;
+	ev.duration_ns = r->wall_ns;
+	ev.used.wall_ns = r->wall_ns;
+	ev.used.cpu_ns = r->cpu_ns;
+	ev.used.max_rss_kib = r->max_rss_kib;
+	ev.used.written = r->usage.written_bytes;
+	if (append(t, &ev, err) < 0)
+		return -err->code;
+	if (r->end == REIN_BOX_TIMEOUT || r->end == REIN_BOX_IDLE_TIMEOUT)
+		snprintf(hit, sizeof(hit), "%s limit", r->end == REIN_BOX_TIMEOUT ? "run time" : "idle time");
+	else if (r->end == REIN_BOX_LIMIT)
+		rein_limit_hit_text(&r->hit, hit, sizeof(hit));
+	else
+		return 0;
+	ev = event(t, REIN_EV_LIMIT);
+	ev.txn = view(tx->id);
+	ev.detail = view(hit);
+	return append(t, &ev, err);
+}
+
+/* Counts, and the first paths by name. false: out of memory. */
+static bool put_changes(struct rein_event *ev, const struct rein_tx *tx, const struct rein_changes *c,
+			char *names[REIN_EVENT_LIST])
+{
+	struct rein_summary sum;
+
+	rein_changes_sum(c, &sum);
+	ev->effects.created = sum.created;
+	ev->effects.modified = sum.modified + sum.meta;
+	ev->effects.deleted = sum.deleted;
+	ev->effects.renamed = sum.renamed;
+	ev->effects.bytes = sum.bytes_new;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+
+		if (x->skipped || x->renamed_away || !x->top)
+			continue;
+		ev->effects.paths_total++;
+		if (ev->effects.npath == REIN_EVENT_LIST)
+			continue;
+		names[ev->effects.npath] =
+			rein_asprintf("%s%s%s", x->root < tx->nroots ? tx->roots[x->root].real : "",
+				      *x->path ? "/" : "", x->path);
+		if (!names[ev->effects.npath])
+			return false;
+		ev->effects.path[ev->effects.npath] = view(names[ev->effects.npath]);
+		ev->effects.npath++;
+	}
+	return true;
+}
+
+static int append_changes(struct rein_trail *t, struct rein_event *ev, const struct rein_tx *tx,
+			  const struct rein_changes *c, struct rein_err *err)
+{
+	char *names[REIN_EVENT_LIST] = {0};
+	int rc = 0;
+
+	ev->txn = view(tx->id);
+	if (c && !put_changes(ev, tx, c, names))
+		rc = rein_err_nomem(err);
+	if (rc == 0)
+		rc = append(t, ev, err);
+	for (size_t i = 0; i < REIN_EVENT_LIST; i++)
+		rein_free(names[i]);
+	return rc;
+}
+
+int rein_trail_effects(struct rein_trail *t, const struct rein_tx *tx, const struct rein_changes *c,
+		       const struct rein_decision *d, struct rein_err *err)
+{
+	struct rein_event ev = event(t, REIN_EV_EFFECTS);
+
+	if (d) {
+		ev.decision = view(rein_decide_name((int)d->decide));
+		ev.rule = view(d->rule);
+		ev.reason = view(d->reason);
+	}
+	return append_changes(t, &ev, tx, c, err);
+}
+
+int rein_trail_decided(struct rein_trail *t, enum rein_event_type type, const struct rein_tx *tx,
+		       const struct rein_changes *c, const char *result, const char *detail,
+		       struct rein_err *err)
+{
+	struct rein_event ev = event(t, type);
+
+	ev.result = view(result);
+	ev.detail = view(detail);
+	return append_changes(t, &ev, tx, c, err);
+}

@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The judge in `rein run`: what is refused, asked, held and rolled back, by its words and by what it did;
+# and that each of it is on the record. The scripts' texts say nothing; their effects do.
+
+load helper
+
+# The judge's own rein: no approval is slipped in.
+j() { command rein run "$@"; }
+
+more_setup() {
+	git init -q .
+	for i in $(seq 40); do echo "$i" >"file$i"; done
+	mkdir -p build .github/workflows && echo 'on: push' >.github/workflows/ci.yml && touch build/x
+	git add . && git commit -qm start
+}
+
+unchanged() { eq status "" "$(git status --porcelain)"; }
+# last EVENT FIELD: of the newest event of this type
+last() { command rein audit log --json -t "$1" -n 1 | head -1 | field "$2"; }
+
+@test "a safe command runs and commits, its level and decision in the one line and on the record" {
+	run --separate-stderr j -- sh -c 'echo 1 >new'
+	eq status 0 "$status"
+	has "$stderr" "(safe)"
+	eq new 1 "$(cat new)"
+	eq level safe "$(last decision level)"
+	eq decision allow "$(last decision decision)"
+	eq commit ok "$(last commit result)"
+	command rein audit verify >/dev/null
+}
+
+@test "denied by its words: nothing runs, status 120, rule and what to do instead" {
+	run j -- sh -c 'touch ran; dd if=/dev/zero of=/dev/sda'
+	eq status 120 "$status"
+	has "$output" "refused: "
+	has "$output" "rule: disk.device (built-in)"
+	has "$output" "instead: "
+	[ ! -e ran ]
+	eq decision deny "$(last decision decision)"
+	eq "no start" "" "$(command rein audit log --json -t run.start)"
+}
+
+@test "asked: without a person it does not run, status 121; --approve runs it and is recorded" {
+	cat >p.yaml <<-E
+		version: 1
+		rules:
+		  - id: my.touch
+		    match: {program: touch}
+		    decide: ask
+		    message: touching is a matter for people
+		    approvers: [ops]
+		    instead: look, do not touch
+	E
+	run j -p p.yaml -- touch ran
+	eq status 121 "$status"
+	has "$output" "touching is a matter for people"
+	has "$output" "approval: 1 of ops"
+	has "$output" "instead: look, do not touch"
+	[ ! -e ran ]
+	run j -p p.yaml --json -- touch ran
+	eq status 121 "$status"
+	eq code approval_required "$(printf '%s\n' "$output" | tail -1 | field error.code)"
+	run j -p p.yaml --approve -q -- touch ran
+	eq status 0 "$status"
+	[ -e ran ]
+	eq approval approve "$(last approval decision)"
+}
+
+@test "held by its words: it runs, nothing lands, status 121; the commit is the approval" {
+	run j --commit -- sh -c 'rm -rf ./*'
+	eq status 121 "$status"
+	has "$output" "to be reviewed"
+	unchanged
+	eq approvals "" "$(command rein audit log --json -t approval)"
+	command rein commit -q
+	[ ! -e file1 ]
+	eq approval approve "$(last approval decision)"
+	command rein undo -q
+	unchanged
+	eq undo ok "$(last undo result)"
+}
+
+@test "effects: a script that deletes half the tree is held" {
+	echo 'import glob, os
+for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
+	git add clean.py && git commit -qm py
+	run j -- python3 clean.py
+	eq status 121 "$status"
+	has "$output" "20 files deleted"
+	has "$output" "effects.delete-share"
+	unchanged
+	eq effects hold "$(last effects decision)"
+}
+
+@test "effects: a make target that writes a hook, one that changes CI, one that writes a secret are held" {
+	printf 'hook:\n\t@mkdir -p .git/hooks; printf "#!/bin/sh\\nid\\n" >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit\nci:\n\t@echo "# more" >>.github/workflows/ci.yml\nsecret:\n\t@printf "key = AKIA%%s\\n" IOSFODNN7EXAMPLQ >conf.ini\nfine:\n\t@echo ok >build/ok\n' >Makefile
+	git add Makefile && git commit -qm make
+	run j -- make hook
+	eq hook 121 "$status"
+	has "$output" "effects.git-hooks"
+	[ ! -e .git/hooks/pre-commit ]
+	run j -- make ci
+	eq ci 121 "$status"
+	has "$output" "effects.ci"
+	run j -- make secret
+	eq secret 121 "$status"
+	has "$output" "effects.secret"
+	hasnt "$output" IOSFODNN7
+	run j -- make fine
+	eq fine 0 "$status"
+	[ -e build/ok ]
+}
+
+@test "effects: an old secret that stays where it was is no news" {
+	printf 'key = AKIA%s\n' IOSFODNN7EXAMPLQ >conf.ini
+	git add conf.ini && git commit -qm key
+	run j -q -- sh -c 'echo more >>conf.ini'
+	eq status 0 "$status"
+	has "$(cat conf.ini)" more
+}
+
+@test "effects: an npm script's untracked victims are counted as such" {
+	need "node is installed" command -v node
+	mkdir data && for i in $(seq 12); do echo x >"data/$i"; done
+	echo 'data' >.gitignore && git add .gitignore && git commit -qm ignore
+	echo 'require("fs").rmSync("data", {recursive: true})' >drop.js
+	run j -- node drop.js
+	eq status 121 "$status"
+	has "$output" "12"
+	[ -e data/1 ]
+}
+
+@test "effects that are denied are rolled back, status 122" {
+	printf 'version: 1\neffects:\n  - id: no.docs\n    match: {path: ["docs/**"]}\n    decide: deny\n    message: documentation is written by people\n' >p.yaml
+	run j -p p.yaml -- sh -c 'mkdir docs; echo x >docs/a'
+	eq status 122 "$status"
+	has "$output" "documentation is written by people"
+	[ ! -e docs ]
+	eq rollback rolled_back "$(last rollback result)"
+}
+
+@test "validate: must succeed in the box before a commit" {
+	printf 'version: 1\nvalidate: ["test ! -e bad", "grep -q 1 file1"]\n' >p.yaml
+	run j -p p.yaml -q -- sh -c 'echo good >good'
+	eq status 0 "$status"
+	[ -e good ]
+	run j -p p.yaml -- sh -c 'echo bad >bad'
+	eq status 121 "$status"
+	has "$output" "must succeed before a commit"
+	[ ! -e bad ]
+	run j -p p.yaml -- sh -c 'echo 2 >file1'
+	eq status 121 "$status"
+	eq file1 1 "$(cat file1)"
+}
+
+@test "advisory: decided and recorded, not enforced" {
+	printf 'version: 1\nmode: advisory\n' >p.yaml
+	run j -p p.yaml -q -- sh -c 'rm -f file1 file2 file3 file4 file5 file6 file7 file8 file9 file1? file2?'
+	eq status 0 "$status"
+	[ ! -e file1 ]
+	eq effects hold "$(last effects decision)"
+}
+
+@test "a broken policy denies everything and says where it is broken" {
+	printf 'version: 1\nrules:\n  - id: x\n    decide: perhaps\n' >.rein.yaml
+	run j -- touch ran
+	eq status 120 "$status"
+	has "$output" ".rein.yaml:4"
+	[ ! -e ran ]
+}
+
+@test "policy settings: hidden names, read-only and scratch paths, on_failure, time" {
+	mkdir -p vendor work deep/er && echo v >vendor/v && echo s >deep/er/my.token
+	printf 'version: 1\nworkspace:\n  hidden: ["*.token"]\n  readonly: [vendor/**]\n  scratch: [work]\non_failure: discard\n' >p.yaml
+	run j -p p.yaml --discard -q -- sh -c 'cat deep/er/my.token; echo x >vendor/v; echo y >work/y; cat work/y'
+	has "$output" "my.token: No such file"
+	has "$output" "vendor/v: Read-only file system"
+	has "$output" y
+	[ ! -e work/y ]
+	run j -p p.yaml -- sh -c 'echo x >new; exit 3'
+	eq status 3 "$status"
+	has "$output" discarded
+	printf 'version: 1\nlimits: {time: 200ms}\n' >p.yaml
+	run j -p p.yaml -q -- sleep 20
+	eq status 124 "$status"
+	printf 'version: 1\nworkspace: {readonly: ["a/**/b"]}\n' >p.yaml
+	run j -p p.yaml -q -- true
+	eq status 125 "$status"
+	has "$output" "workspace.readonly"
+}
+
+@test "no record, no action: when the record cannot be written nothing runs" {
+	j -q -- true
+	chmod -R a-w "$REIN_STATE/audit" 2>/dev/null || true
+	if is_root; then
+		rm -rf "$REIN_STATE/audit" && ln -s /proc/self/nothing "$REIN_STATE/audit"
+	fi
+	run j -q -- touch ran
+	eq status 125 "$status"
+	has "$output" "no record, no action"
+	[ ! -e ran ]
+}
+
+@test "agent, session and task are on the record and can be ruled by" {
+	printf 'version: 1\nrules:\n  - id: no.bot\n    match: {agent: bot, level: ">= safe"}\n    decide: deny\n    message: not you\n' >p.yaml
+	run j -p p.yaml --agent bot -- true
+	eq status 120 "$status"
+	REIN_AGENT=other REIN_TASK=t-1 j -p p.yaml -q --session s.1 -- true
+	eq agent other "$(last run.start agent)"
+	eq session s.1 "$(last run.start session)"
+	eq task t-1 "$(last run.start task)"
+	run j --agent 'two words' -- true
+	eq status 125 "$status"
+}
+
+@test "secrets of the command line and of the environment are in no byte of the state" {
+	MY_API_KEY=hunter2-hunter2-hunter2 j --hold -q -- sh -c 'echo x >f # ghp_abcdefghijklmnopqrstuvwxyz0123456789 hunter2-hunter2-hunter2'
+	command rein log >/dev/null
+	run grep -rlE 'ghp_abcdefghij|hunter2-hunter2' "$REIN_STATE"
+	eq "found in" "" "$output"
+}
