@@ -166,12 +166,12 @@ while True: a.append(b"x" * (4 << 20))'
 }
 
 @test "nothing is left: no control group, no process; two at once do not meet" {
-	rein run -q --limit memory=64M --discard -- sleep 0.5 &
-	rein run -q --limit memory=64M,processes=10 --discard -- sleep 0.5 &
+	command rein run --approve -q --limit memory=64M --discard -- sleep 0.5 &
+	command rein run --approve -q --limit memory=64M,processes=10 --discard -- sleep 0.5 &
 	wait
 	no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
 	# one that was killed leaves its group to the next
-	rein run -q --limit memory=64M -- sleep 5 &
+	command rein run --approve -q --limit memory=64M -- sleep 5 &
 	sleep 0.3
 	kill -9 $!
 	wait $! || true

@@ -106,7 +106,7 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 		rm -f "$T/out"
 		# a background job of a shell ignores INT, and so would the command
 		python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
-			command rein run --approve -q -t 10s -- sh -c 'trap "echo got; exit 9" '$sig'; echo ready; while :; do sleep 0.05; done' >"$T/out" 3>&- &
+			rein run --approve -q -t 10s -- sh -c 'trap "echo got; exit 9" '$sig'; echo ready; while :; do sleep 0.05; done' >"$T/out" 3>&- &
 		pid=$!
 		until_true 5 grep -q ready "$T/out"
 		kill -$sig $pid
