@@ -12,7 +12,7 @@
 
 static void put(const struct field *f)
 {
-	if (!is_literal(f->s)) {
+	if (!is_literal(f->s) || str_has(f->s, "/dev/fd/sub")) { /* bash numbers its own way */
 		fputs(" ?", stdout);
 		return;
 	}

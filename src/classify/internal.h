@@ -55,11 +55,13 @@ struct data {
 struct io {
 	struct data in;
 	bool piped; /* standard input is not the terminal */
+	bool doubtful; /* a file it is to read from may not be there */
 };
 
 struct value {
 	struct rein_str s;
 	uint16_t taint;
+	bool absent; /* on some way it was never set */
 	struct value *next;
 };
 
@@ -101,7 +103,26 @@ struct frame { /* positional parameters */
 
 struct undo;
 
+/*
+ * What may turn out one way or another is tried in rounds, one for every combination; the same thing
+ * turns out the same way throughout a round.
+ */
+struct choice {
+	struct rein_str name;
+	bool presence; /* whether it is set, not which value it has */
+	unsigned n, stride;
+};
+
+/* Variables that ${x:=word} set: that outlives the command whose words or assignments did it. */
+struct lasting {
+	struct rein_str name, s;
+	uint16_t taint;
+	struct lasting *next;
+};
+
 #define VAR_BUCKETS 64
+#define CX_CHOICES  12
+#define CX_ROUNDS   8
 #define CX_FDS	    32
 
 struct ctx {
@@ -131,6 +152,9 @@ struct ctx {
 	unsigned next_fd;
 	struct frame *frame;
 	struct undo *undo;
+	struct lasting *lasting;
+	struct choice choices[CX_CHOICES];
+	unsigned n_choices, first_choice;
 
 	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
 	unsigned parse_depth;
@@ -215,6 +239,12 @@ bool has_hole(struct rein_str s);
 bool is_literal(struct rein_str s); /* no holes, no globs */
 
 /* value.c */
+struct rounds {
+	unsigned round, rounds, first_choice;
+};
+struct rounds rounds_begin(struct ctx *cx);
+bool rounds_next(struct ctx *cx); /* false: every combination was tried, or enough of them */
+void rounds_end(struct ctx *cx, struct rounds old);
 void expand_word(struct ctx *cx, const struct word *w, struct fields *out);
 struct field expand_one(struct ctx *cx, const struct word *w); /* no splitting, no globbing */
 struct var *var_find(struct ctx *cx, struct rein_str name);

@@ -586,11 +586,25 @@ static size_t match_paren(struct parser *p, size_t i)
 }
 
 /* At "((": is it arithmetic (closed by "))" together) or a subshell in a subshell? */
-static bool is_arith(struct parser *p, size_t inside)
+static bool is_arith(struct parser *p, size_t inside, size_t *ret_close)
 {
 	size_t close = match_paren(p, inside);
 
+	*ret_close = close;
 	return close != (size_t)-1 && close + 1 < p->n && p->s[close + 1] == ')';
+}
+
+/*
+ * What stands in "$((…" is looked at when it is expanded, not when it is read: an error in it stops
+ * that command only. Go on behind it, and never call the whole understood.
+ */
+static void forgive(struct parser *p, bool had_error, size_t close)
+{
+	if (had_error || !p->error || close == (size_t)-1)
+		return;
+	p->error = NULL;
+	p->odd = true;
+	p->i = close;
 }
 
 static void command_subst(struct parts *b, size_t start)
@@ -634,6 +648,11 @@ static struct rein_str read_name(struct parser *p)
 	while (is_name(peek(p)))
 		sbuf_char(&name, (char)next(p));
 	return sbuf_view(&name);
+}
+
+static bool str_eq1(struct rein_str s, char c)
+{
+	return s.n == 1 && s.p[0] == c;
 }
 
 static bool is_special(int c)
@@ -702,6 +721,11 @@ static void param_operand(struct parser *p, struct param *m, bool in_dq)
 	default:
 		p->odd = true; /* a bad substitution fails when it runs */
 		m->arg = word_of(p, parse_parts(p, word), start);
+		if (c == '{' && str_eq1(m->name, '$')) { /* ${${x}}: the inner one is paired as well */
+			if (!eat(p, '}'))
+				fail(p, "unclosed ${");
+			(void)parse_parts(p, word);
+		}
 	}
 }
 
@@ -761,7 +785,7 @@ static void param_brace(struct parts *b, size_t start, bool in_dq)
 static bool dollar(struct parts *b, bool in_dq)
 {
 	struct parser *p = b->p;
-	size_t start = p->i;
+	size_t start = p->i, close = (size_t)-1;
 	int c = peek2(p);
 	struct param *m;
 
@@ -787,15 +811,26 @@ static bool dollar(struct parts *b, bool in_dq)
 		param_brace(b, start, in_dq);
 		return true;
 	}
-	if (c == '(' && peek2(p) == '(' && is_arith(p, p->i + 2)) {
+	if (c == '(' && peek2(p) == '(' && is_arith(p, p->i + 2, &close)) {
+		bool had_error = p->error != NULL;
+		unsigned depth = p->depth;
+
 		next(p);
 		next(p);
 		arith_subst(b, start, M_ARITH);
+		p->depth = depth;
+		forgive(p, had_error, close + 2);
 		return true;
 	}
 	if (c == '(') {
+		bool was_arith = peek2(p) == '(', had_error = p->error != NULL;
+		size_t end = was_arith && close != (size_t)-1 ? match_paren(p, close + 1) : (size_t)-1;
+		unsigned depth = p->depth;
+
 		p->i++;
 		command_subst(b, start);
+		p->depth = depth;
+		forgive(p, had_error, end == (size_t)-1 ? end : end + 1);
 		return true;
 	}
 	if (c == '[') {
@@ -956,11 +991,16 @@ static struct part *parse_parts(struct parser *p, enum mode mode)
 {
 	struct parts b = {.p = p, .lit = {.a = p->a}};
 	int depth = 0, c;
+	bool hush = false; /* "${x-'…'}": the quotes stay, but hide what would end it */
 
 	b.end = &b.first;
-	while ((c = peek(p)) >= 0 && !ends(p, mode, c, &depth)) {
+	while ((c = peek(p)) >= 0 && (hush || !ends(p, mode, c, &depth))) {
 		if (c == '\\') {
 			backslash(&b, mode);
+		} else if (mode == M_PARAM_DQ && (c == '\'' || (hush && c == '"'))) {
+			hush ^= c == '\'';
+			p->i++;
+			lit1(&b, c, true);
 		} else if (c == '\'' && !sq_literal(mode)) {
 			single_quote(&b);
 		} else if (c == '"' && !quotes_literal(mode)) {
@@ -987,6 +1027,8 @@ static struct part *parse_parts(struct parser *p, enum mode mode)
 			}
 		}
 	}
+	if (hush)
+		fail(p, "unclosed quote");
 	flush(&b);
 	return b.first;
 }
@@ -1077,6 +1119,13 @@ static bool redir_starts(struct parser *p, size_t *op_at, size_t *op_end, int *r
 	return true;
 }
 
+static bool closes_in_line(const struct parser *p, char c)
+{
+	const char *nl = memchr(p->s + p->i, '\n', p->n - p->i);
+
+	return memchr(p->s + p->i, c, nl ? (size_t)(nl - (p->s + p->i)) : p->n - p->i) != NULL;
+}
+
 /* The delimiter of a here-document: quote removal only, no expansion. */
 static void heredoc_delim(struct parser *p, struct redir *r)
 {
@@ -1110,6 +1159,10 @@ static void heredoc_delim(struct parser *p, struct redir *r)
 			p->i = (size_t)(close - p->s) + 1;
 		} else if (c == '$' && (peek(p) == '{' || peek(p) == '(')) {
 			p->odd = true; /* bash reads on to the closing bracket */
+			if (!closes_in_line(p, peek(p) == '{' ? '}' : ')')) {
+				fail(p, "unclosed bracket in a delimiter");
+				return;
+			}
 			sbuf_char(&text, (char)c);
 		} else if (c == '$' && (peek(p) == '\'' || peek(p) == '"')) {
 			continue;
@@ -1149,6 +1202,10 @@ static bool parse_redir(struct parser *p, struct redir ***end)
 		p->i++;
 	if (peek(p) == '#' ||
 	    (is_meta(peek(p)) && !((peek(p) == '<' || peek(p) == '>') && peek2(p) == '('))) {
+		fail(p, "redirection without a target");
+		return true;
+	}
+	if (is_digit(peek(p)) && redir_starts(p, &op_at, &op_end, &k)) { /* "< 2>x": a number is no name there */
 		fail(p, "redirection without a target");
 		return true;
 	}
@@ -1772,8 +1829,9 @@ static struct node *parse_cond(struct parser *p, size_t start)
 static struct node *paren(struct parser *p, size_t start)
 {
 	struct node *n;
+	size_t close;
 
-	if (peek2(p) == '(' && is_arith(p, p->i + 2)) {
+	if (peek2(p) == '(' && is_arith(p, p->i + 2, &close)) {
 		next(p);
 		next(p);
 		n = new_node(p, NODE_ARITH, start);

@@ -6,7 +6,7 @@
 #include "classify/internal.h"
 
 #define MAX_CALLS  24
-#define MAX_ROUNDS 8
+#define MAX_ROUNDS CX_ROUNDS
 
 struct data data_known(struct rein_str s)
 {
@@ -125,6 +125,8 @@ static void one_redir(struct ctx *cx, const struct redir *r, struct io *io, stru
 		return;
 	case REDIR_IN:
 	case REDIR_RDWR:
+		if (r->op == REDIR_IN && !vfile_find(cx, f.s) && !str_starts(f.s, "/dev/"))
+			io->doubtful = true;
 		effect_read(cx, &f);
 		redir_input(cx, fd, file_data(cx, &f), io);
 		if (r->op == REDIR_RDWR) {
@@ -528,14 +530,26 @@ static void prefix_assigns(struct ctx *cx, const struct assign *as)
 	}
 }
 
+/* FOO=x command: gone after it, except what ${y:=z} set on the way. */
+static void end_temporary(struct ctx *cx, struct undo *mark, const struct lasting *before)
+{
+	struct lasting *l = cx->lasting;
+
+	undo_to(cx, mark);
+	for (; l && l != before; l = l->next)
+		var_set(cx, l->name, l->s, l->taint, false);
+}
+
 static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct fields argv = {0}, out = {0};
 	struct io own = *io;
 	struct undo *mark;
+	struct lasting *lasting = cx->lasting;
 	bool temporary = false;
 	struct data d;
 
+	own.doubtful = false;
 	for (struct word *w = n->words; w && !cx->over; w = w->next)
 		expand_word(cx, w, &argv);
 	if (!argv.n) {
@@ -561,27 +575,28 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 	}
 	d = exec_argv(cx, argv.v, argv.n, &own);
 	if (temporary)
-		undo_to(cx, mark);
+		end_temporary(cx, mark, lasting);
+	/* a file to read from that is not there: then nothing was run, and nothing printed */
+	if (own.doubtful && d.known)
+		d = data_unknown(d.taint);
 	return deliver(cx, &out, d);
 }
 
 static struct data run_simple(struct ctx *cx, struct node *n, struct io *io)
 {
-	unsigned round = cx->round, rounds = cx->rounds;
+	struct rounds old = rounds_begin(cx);
 	struct range at = cx->at;
 	struct data d = data_known(STR(""));
 
-	cx->rounds = 1;
 	cx->at = n->at;
-	for (cx->round = 0; cx->round < cx->rounds && cx->round < MAX_ROUNDS; cx->round++) {
+	do {
 		struct data one = simple_round(cx, n, io);
 
 		if (cx->round)
 			one = data_unknown(one.taint | d.taint);
 		d = one;
-	}
-	cx->round = round;
-	cx->rounds = rounds;
+	} while (rounds_next(cx));
+	rounds_end(cx, old);
 	cx->at = at;
 	return d;
 }
@@ -708,15 +723,14 @@ static struct data run_for(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct fields items = {0};
 	struct data d = data_known(STR(""));
-	unsigned round = cx->round, rounds = cx->rounds;
+	struct rounds old = rounds_begin(cx);
 	size_t i = 0;
 
-	cx->rounds = 1;
-	for (cx->round = 0; cx->round < cx->rounds && cx->round < MAX_ROUNDS; cx->round++)
+	do
 		for (struct word *w = n->words; w; w = w->next)
 			expand_word(cx, w, &items);
-	cx->round = round;
-	cx->rounds = rounds;
+	while (rounds_next(cx));
+	rounds_end(cx, old);
 	if (!n->has_in) {
 		for (size_t k = 0; cx->frame && k < cx->frame->n; k++)
 			fields_push(cx, &items, cx->frame->v[k]);

@@ -12,7 +12,6 @@
 #define MAX_FIELDS   20000
 #define MAX_VALUE    ((size_t)1 << 18)
 #define MAX_COMMAS   128
-#define MAX_VALUE_OF 16
 
 enum undo_kind { UNDO_VAR, UNDO_NEW_VAR, UNDO_CWD };
 
@@ -167,12 +166,13 @@ static void change_case(struct ctx *cx, struct rein_str *s, bool upper)
 static void add_alt(struct ctx *cx, struct var *v, struct value *val)
 {
 	for (struct value *o = v->vals; o; o = o->next)
-		if (rein_str_eq(o->s, val->s)) {
+		if (rein_str_eq(o->s, val->s) && o->absent == val->absent) {
 			o->taint |= val->taint;
 			return;
 		}
 	if (v->n_vals >= MAX_ALTS) {
 		val->s = STR("\001");
+		val->absent = false;
 		v->vals = val;
 		v->n_vals = 1;
 		return;
@@ -205,15 +205,22 @@ void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t t
 
 		v->vals = NULL;
 		v->n_vals = 0;
-		for (; old; old = old->next)
-			add_alt(cx, v, value_new(cx, old->s, old->taint));
+		for (; old; old = old->next) {
+			struct value *copy = value_new(cx, old->s, old->taint);
+
+			copy->absent = old->absent;
+			add_alt(cx, v, copy);
+		}
 		add_alt(cx, v, val);
 	} else {
 		v->vals = val;
 		v->n_vals = 1;
-		/* set on one way only, and nobody set it before: it may also be empty */
-		if (cx->cond && !v->is_set && !append)
-			add_alt(cx, v, value_new(cx, STR(""), 0));
+		/* set on one way only, and nobody set it before: it may also not be */
+		if (cx->cond && !v->is_set && !append) {
+			val = value_new(cx, STR(""), 0);
+			val->absent = true;
+			add_alt(cx, v, val);
+		}
 	}
 	v->is_set = true;
 	v->is_array = false;
@@ -410,15 +417,57 @@ static void put_value(struct builder *b, struct rein_str s, uint16_t taint, bool
 
 /* ------------------------------------------------------------ parameters */
 
-static struct value *pick_round(struct ctx *cx, struct value *vals, unsigned n)
+struct rounds rounds_begin(struct ctx *cx)
+{
+	struct rounds old = {cx->round, cx->rounds, cx->first_choice};
+
+	cx->round = 0;
+	cx->rounds = 1;
+	cx->first_choice = cx->n_choices;
+	return old;
+}
+
+bool rounds_next(struct ctx *cx)
+{
+	return ++cx->round < cx->rounds && cx->round < CX_ROUNDS;
+}
+
+void rounds_end(struct ctx *cx, struct rounds old)
+{
+	cx->n_choices = cx->first_choice;
+	cx->round = old.round;
+	cx->rounds = old.rounds;
+	cx->first_choice = old.first_choice;
+}
+
+/* Which of n ways in this round. */
+static unsigned choose(struct ctx *cx, struct rein_str name, bool presence, unsigned n)
+{
+	struct choice *c;
+
+	for (unsigned i = cx->first_choice; i < cx->n_choices; i++) {
+		c = &cx->choices[i];
+		if (c->presence == presence && rein_str_eq(c->name, name))
+			return cx->round / c->stride % c->n % n;
+	}
+	if (cx->n_choices == CX_CHOICES || cx->rounds * n > CX_ROUNDS) {
+		if (n > cx->rounds) /* too many to combine: each at least once */
+			cx->rounds = n;
+		return cx->round % n;
+	}
+	c = &cx->choices[cx->n_choices++];
+	*c = (struct choice){.name = name, .presence = presence, .n = n, .stride = cx->rounds};
+	cx->rounds *= n;
+	return cx->round / c->stride % n;
+}
+
+static struct value *pick_round(struct ctx *cx, struct rein_str name, struct value *vals, unsigned n)
 {
 	unsigned k;
 
-	if (n > cx->rounds)
-		cx->rounds = n;
 	if (!vals || n < 2)
 		return vals;
-	for (k = cx->round % n; k--;)
+	for (k = choose(cx, name, false, n); k--;)
 		vals = vals->next;
 	return vals;
 }
@@ -498,9 +547,9 @@ static struct pval param_value(struct ctx *cx, struct rein_str name)
 		return positional(cx, name);
 	v = var_find(cx, name);
 	if (v && v->is_set) {
-		struct value *val = pick_round(cx, v->vals, v->n_vals);
+		struct value *val = pick_round(cx, v->name, v->vals, v->n_vals);
 
-		return val ? (struct pval){.s = val->s, .taint = val->taint, .set = true}
+		return val ? (struct pval){.s = val->s, .taint = val->taint, .set = !val->absent}
 			   : (struct pval){.s = STR(""), .set = v->is_array};
 	}
 	e = environment(cx, name);
@@ -731,12 +780,21 @@ static void transform(struct ctx *cx, struct pval *v, char how)
 	}
 }
 
+/* Characters or bytes? That is up to the locale it runs in. */
+static bool has_high(struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] >= 0x80)
+			return true;
+	return false;
+}
+
 static void case_op(struct ctx *cx, struct pval *v, const struct param *m)
 {
 	bool upper = m->how == '^';
 	char *p;
 
-	if (has_hole(v->s) || m->how == '~' || (m->arg && m->arg->first)) {
+	if (has_hole(v->s) || has_high(v->s) || m->how == '~' || (m->arg && m->arg->first)) {
 		v->s = STR("\001");
 		return;
 	}
@@ -761,7 +819,7 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 		char num[24];
 		size_t n = v->s.n;
 
-		if (has_hole(v->s)) {
+		if (has_hole(v->s) || has_high(v->s)) {
 			v->s = STR("\001");
 		} else {
 			snprintf(num, sizeof(num), "%zu", n);
@@ -794,7 +852,8 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 		return;
 	case OP_SUBSTR:
 		arg = expand_one(cx, m->arg);
-		v->s = has_hole(v->s) || has_hole(arg.s) ? STR("\001") : substr(v->s, arg.s);
+		v->s = has_hole(v->s) || has_hole(arg.s) || has_high(v->s) ? STR("\001")
+									    : substr(v->s, arg.s);
 		return;
 	case OP_CASE:
 		case_op(cx, v, m);
@@ -812,11 +871,22 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 
 void expand_parts_(struct builder *b, const struct part *p, bool quoted);
 
+static bool all_holes(struct rein_str s)
+{
+	size_t i = 0;
+
+	while (i < s.n && s.p[i] == HOLE)
+		i++;
+	return s.n && i == s.n;
+}
+
 /* ${x:-word} and friends: what is expanded instead of the value, or NULL. */
 static const struct word *substitute(struct ctx *cx, const struct param *m, const struct pval *v,
 				     bool *empty)
 {
 	bool absent = v->unknown || !v->set || (m->colon && !v->s.n);
+	/* set, but to what? it may be empty */
+	bool perhaps = v->unknown || (m->colon && v->set && all_holes(v->s));
 
 	*empty = false;
 	switch (m->op) {
@@ -825,9 +895,7 @@ static const struct word *substitute(struct ctx *cx, const struct param *m, cons
 		return absent ? m->arg : NULL;
 	case OP_ALT:
 		/* an unknown variable may be set or not: one round for each */
-		if (v->unknown && cx->rounds < 2)
-			cx->rounds = 2;
-		if (absent && (!v->unknown || cx->round % 2 == 1)) {
+		if (perhaps ? choose(cx, m->name, true, 2) == 1 : absent) {
 			*empty = true;
 			return NULL;
 		}
@@ -869,7 +937,7 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 				fields_push(b->cx, &items,
 					    (struct field){.s = it->s, .taint = it->taint});
 		} else if (v && v->is_set && v->vals) {
-			struct value *it = pick_round(b->cx, v->vals, v->n_vals);
+			struct value *it = pick_round(b->cx, v->name, v->vals, v->n_vals);
 
 			fields_push(b->cx, &items, (struct field){.s = it->s, .taint = it->taint});
 		}
@@ -992,7 +1060,10 @@ static void put_param(struct builder *b, const struct param *m, bool quoted)
 	if (instead) {
 		if (m->op == OP_ASSIGN) {
 			struct field f = expand_one(cx, instead);
+			struct lasting *l = arena_new(cx->a, struct lasting);
 
+			*l = (struct lasting){m->name, f.s, f.taint, cx->lasting};
+			cx->lasting = l;
 			var_set(cx, m->name, f.s, f.taint, false);
 			put_value(b, f.s, f.taint, quoted);
 			return;
@@ -1320,15 +1391,16 @@ static bool find_brace(const struct part *start, struct brace *br)
 			continue;
 		for (size_t i = 0; i < p->text.n; i++) {
 			int depth = 0;
+			bool dots = false, closed = false;
 
-			if (p->text.p[i] != '{')
+			if (p->text.p[i] != '{' || (i + 1 < p->text.n && p->text.p[i + 1] == '}'))
 				continue;
 			br->open = (struct place_in){p, i};
 			br->n_commas = 0;
-			for (const struct part *q = p; q; q = q->next) {
+			for (const struct part *q = p; q && !closed; q = q->next) {
 				if (q->kind != PART_LIT)
 					continue;
-				for (size_t j = q == p ? i : 0; j < q->text.n; j++) {
+				for (size_t j = q == p ? i : 0; j < q->text.n && !closed; j++) {
 					char c = q->text.p[j];
 
 					if (!--budget)
@@ -1339,17 +1411,18 @@ static bool find_brace(const struct part *start, struct brace *br)
 						if (br->n_commas == MAX_COMMAS)
 							return false;
 						br->commas[br->n_commas++] = (struct place_in){q, j};
-					} else if (c == '}' && --depth == 0) {
+					} else if (c == '.' && depth == 1 && j + 1 < q->text.n &&
+						   q->text.p[j + 1] == '.') {
+						dots = true;
+					} else if (c == '}' && depth > 1) {
+						depth--;
+					} else if (c == '}' && (br->n_commas || dots)) {
 						br->close = (struct place_in){q, j};
-						goto closed;
-					}
+						closed = true;
+					} /* else a bracket like any other letter: {a},b} is a} and b */
 				}
 			}
-			return false; /* never closed: neither is anything after it, at this level */
-		closed:
-			if (br->n_commas)
-				return true;
-			if (br->close.part == p && memmem(p->text.p + i, br->close.i - i, "..", 2))
+			if (closed && (br->n_commas || br->close.part == p))
 				return true;
 		}
 	}
@@ -1617,10 +1690,8 @@ void run_assign(struct ctx *cx, const struct assign *as)
 		return;
 	}
 	{
-		unsigned rounds = cx->rounds, round = cx->round;
+		struct rounds old = rounds_begin(cx);
 
-		cx->rounds = 1;
-		cx->round = 0;
 		do {
 			struct field f = expand_one(cx, as->value);
 
@@ -1629,8 +1700,7 @@ void run_assign(struct ctx *cx, const struct assign *as)
 			var_set(cx, as->name, f.s, f.taint, as->append);
 			if (cx->round)
 				cx->cond--;
-		} while (++cx->round < cx->rounds && cx->round < MAX_VALUE_OF);
-		cx->rounds = rounds;
-		cx->round = round;
+		} while (rounds_next(cx));
+		rounds_end(cx, old);
 	}
 }
