@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs given on the command line. A small lexer per family takes strings and comments apart;
- * calls with known effects become facts, modules that reach outside are noticed, and code that
- * builds its own calls (eval, getattr, decoded text) is taken for what it is.
+ * Inline programs: which calls delete, execute, write or connect, with literal arguments followed. What is
+ * only printed stays data; what cannot be told is never safe.
  */
-#include "classify/internal.h"
-
-#define MAX_TOKS 2000
-
-enum sink {
-	SINK_NONE,
-	SINK_SHELL,  /* first argument is shell code, or a list is an argv */
-	SINK_RDEL,
-	SINK_DEL,
-	SINK_OPEN,
-	SINK_READ,
-	SINK_WRITE,
-	SINK_MAKE,
-	SINK_DYN,
-	SINK_DECODE,
-	SINK_NET,
-	SINK_SQL,
-	SINK_ENV,
-	SINK_RISKY,
-	SINK_ATTR,
-};
-
-struct sink_name {
-	const char *name; /* dotted; a leading dot: any object */
-	enum sink sink;
-};
+#include "classify/code.h"
 
 static const struct sink_name sinks[] = {
 	{"system", SINK_SHELL}, {"os.system", SINK_SHELL}, {"os.popen", SINK_SHELL},
@@ -147,224 +121,6 @@ static const char raw_words[] =
 	"system exec qx unlink rmtree remove_tree eval open popen fork socket rm_rf rm_r spawn "
 	"sysopen require syscall rename rmdir kill dofile loadstring";
 
-enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };
-
-struct tok {
-	enum tok_kind kind;
-	struct rein_str s; /* name with dots, or contents of a string */
-	char c;
-	bool joined; /* a string with something added or interpolated */
-	bool backtick;
-};
-
-struct code {
-	struct ctx *cx;
-	const char *lang;
-	struct rein_str s;
-	struct range at;
-	struct tok t[MAX_TOKS];
-	size_t n;
-	bool overflow;
-};
-
-static bool lang_is(const struct code *c, const char *list)
-{
-	return str_in(rein_str(c->lang), list);
-}
-
-static bool name1(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       (unsigned char)c >= 0x80;
-}
-
-static bool digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static struct tok *add_tok(struct code *c, enum tok_kind kind, struct rein_str s)
-{
-	if (c->n == MAX_TOKS) {
-		c->overflow = true;
-		return &c->t[MAX_TOKS - 1];
-	}
-	c->t[c->n] = (struct tok){.kind = kind, .s = s};
-	return &c->t[c->n++];
-}
-
-/* a.b.c, a::b, a->b as one dotted name */
-static size_t lex_name(struct code *c, size_t i)
-{
-	struct sbuf name = {.a = c->cx->a};
-
-	for (;;) {
-		while (i < c->s.n && (name1(c->s.p[i]) || digit(c->s.p[i])))
-			sbuf_char(&name, c->s.p[i++]);
-		if (i + 1 < c->s.n && c->s.p[i] == '.' && name1(c->s.p[i + 1])) {
-			i++;
-		} else if (i + 2 < c->s.n && ((c->s.p[i] == ':' && c->s.p[i + 1] == ':') ||
-					      (c->s.p[i] == '-' && c->s.p[i + 1] == '>') ||
-					      (c->s.p[i] == '?' && c->s.p[i + 1] == '.')) &&
-			   name1(c->s.p[i + 2])) {
-			i += 2;
-		} else {
-			break;
-		}
-		sbuf_char(&name, '.');
-	}
-	add_tok(c, TOK_NAME, sbuf_view(&name));
-	return i;
-}
-
-static size_t lex_string(struct code *c, size_t i)
-{
-	struct sbuf text = {.a = c->cx->a};
-	char q = c->s.p[i];
-	bool triple = lang_is(c, "python") && i + 2 < c->s.n && c->s.p[i + 1] == q &&
-		      c->s.p[i + 2] == q;
-	bool joined = false;
-	struct tok *t;
-
-	i += triple ? 3 : 1;
-	while (i < c->s.n) {
-		if (triple ? (i + 2 < c->s.n && c->s.p[i] == q && c->s.p[i + 1] == q &&
-			      c->s.p[i + 2] == q)
-			   : c->s.p[i] == q)
-			break;
-		if (c->s.p[i] == '\\' && i + 1 < c->s.n) {
-			bool stop = false;
-
-			i += shell_ansi_escape(c->s.p + i, c->s.n - i, &text, &stop);
-			continue;
-		}
-		if ((c->s.p[i] == '$' && q != '\'' && lang_is(c, "perl php")) ||
-		    (c->s.p[i] == '#' && i + 1 < c->s.n && c->s.p[i + 1] == '{' && q != '\'' &&
-		     lang_is(c, "ruby")) ||
-		    (c->s.p[i] == '$' && i + 1 < c->s.n && c->s.p[i + 1] == '{' && q == '`'))
-			joined = true;
-		if (c->s.p[i] == HOLE)
-			joined = true;
-		sbuf_char(&text, c->s.p[i++]);
-	}
-	i += triple ? 3 : 1;
-	t = add_tok(c, TOK_STR, sbuf_view(&text));
-	t->joined = joined;
-	t->backtick = q == '`';
-	return i;
-}
-
-/* perl and ruby: q{…} qq(…) qw[…] qx/…/ %x(…) */
-static bool lex_quotelike(struct code *c, size_t *i)
-{
-	static const char open[] = "([{<", close[] = ")]}>";
-	size_t j = *i, n = 0;
-	bool shell = false;
-	const char *at, *end;
-	struct tok *t;
-
-	if (lang_is(c, "perl") && c->s.p[j] == 'q') {
-		j++;
-		if (j < c->s.n && (c->s.p[j] == 'q' || c->s.p[j] == 'w' || c->s.p[j] == 'x')) {
-			shell = c->s.p[j] == 'x';
-			j++;
-		}
-	} else if (lang_is(c, "ruby") && c->s.p[j] == '%' && j + 1 < c->s.n &&
-		   strchr("xqQwW(", c->s.p[j + 1])) {
-		shell = c->s.p[j + 1] == 'x';
-		j += c->s.p[j + 1] == '(' ? 1 : 2;
-	} else {
-		return false;
-	}
-	if (j >= c->s.n || name1(c->s.p[j]) || digit(c->s.p[j]) || c->s.p[j] == ' ' ||
-	    c->s.p[j] == '=' || c->s.p[j] == ',' || c->s.p[j] == ';')
-		return false;
-	at = strchr(open, c->s.p[j]);
-	n = j + 1;
-	end = memchr(c->s.p + n, at ? close[at - open] : c->s.p[j], c->s.n - n);
-	if (!end)
-		return false;
-	t = add_tok(c, TOK_STR, (struct rein_str){c->s.p + n, (size_t)(end - (c->s.p + n))});
-	t->backtick = shell;
-	*i = (size_t)(end - c->s.p) + 1;
-	return true;
-}
-
-static size_t skip_line(const struct code *c, size_t i)
-{
-	const char *nl = memchr(c->s.p + i, '\n', c->s.n - i);
-
-	return nl ? (size_t)(nl - c->s.p) : c->s.n;
-}
-
-static void lex(struct code *c)
-{
-	bool hash = lang_is(c, "python ruby perl php r elixir"), slash = lang_is(c, "node php java");
-	size_t i = 0;
-
-	while (i < c->s.n && !c->overflow) {
-		char ch = c->s.p[i], d = i + 1 < c->s.n ? c->s.p[i + 1] : 0;
-
-		if (ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r') {
-			i++;
-		} else if (ch == '#' && hash && !(i && c->s.p[i - 1] == '$')) {
-			i = skip_line(c, i);
-		} else if (ch == '-' && d == '-' && lang_is(c, "lua")) {
-			i = skip_line(c, i);
-		} else if (ch == '/' && d == '/' && slash) {
-			i = skip_line(c, i);
-		} else if (ch == '/' && d == '*' && slash) {
-			const char *end = memmem(c->s.p + i + 2, c->s.n - i - 2, "*/", 2);
-
-			i = end ? (size_t)(end - c->s.p) + 2 : c->s.n;
-		} else if (lex_quotelike(c, &i)) {
-			continue;
-		} else if (ch == '"' || ch == '\'' ||
-			   (ch == '`' && lang_is(c, "node perl ruby php"))) {
-			i = lex_string(c, i);
-		} else if (name1(ch)) {
-			/* prefixes of python strings */
-			if (lang_is(c, "python") && strchr("rbfuRBFU", ch) && (d == '"' || d == '\'')) {
-				size_t before = c->n;
-
-				i = lex_string(c, i + 1);
-				if ((ch == 'f' || ch == 'F') && before < c->n &&
-				    memchr(c->t[before].s.p, '{', c->t[before].s.n))
-					c->t[before].joined = true;
-				continue;
-			}
-			i = lex_name(c, i);
-		} else if (digit(ch)) {
-			size_t from = i;
-
-			while (i < c->s.n && (name1(c->s.p[i]) || digit(c->s.p[i]) || c->s.p[i] == '.'))
-				i++;
-			add_tok(c, TOK_NUM, (struct rein_str){c->s.p + from, i - from});
-		} else {
-			struct tok *t;
-
-			if (ch == '.' && name1(d)) { /* a method on an expression */
-				size_t before = c->n;
-
-				i = lex_name(c, i + 1);
-				if (before < c->n) {
-					struct sbuf dot = {.a = c->cx->a};
-
-					sbuf_char(&dot, '.');
-					sbuf_str(&dot, c->t[before].s);
-					c->t[before].s = sbuf_view(&dot);
-				}
-				continue;
-			}
-			t = add_tok(c, TOK_PUNCT, (struct rein_str){c->s.p + i, 1});
-			t->c = ch;
-			i++;
-		}
-	}
-}
-
-/* ------------------------------------------------------------ what the calls do */
-
 static enum sink sink_of(struct rein_str name)
 {
 	enum sink found = SINK_NONE;
@@ -406,7 +162,7 @@ static bool literal_arg(const struct code *c, size_t k, struct rein_str *ret, si
 		struct sbuf both = {.a = c->cx->a};
 		size_t s = *after;
 
-		if (punct(c, s, '+') || (punct(c, s, '.') && lang_is(c, "perl php")))
+		if (punct(c, s, '+') || (punct(c, s, '.') && code_lang_is(c, "perl php")))
 			s++;
 		if (s >= c->n || c->t[s].kind != TOK_STR)
 			return s == *after;
@@ -422,7 +178,7 @@ static bool is_call(const struct code *c, size_t k)
 {
 	if (punct(c, k + 1, '('))
 		return true;
-	return lang_is(c, "ruby perl php lua") && k + 1 < c->n &&
+	return code_lang_is(c, "ruby perl php lua") && k + 1 < c->n &&
 	       (c->t[k + 1].kind == TOK_STR || c->t[k + 1].kind == TOK_NAME ||
 		punct(c, k + 1, '$') || punct(c, k + 1, '<'));
 }
@@ -528,14 +284,14 @@ static void open_call(struct code *c, size_t k)
 			write = true;
 		if (str_in(c->t[j].s, "a ab a+ >>"))
 			write = append = true;
-		if (lang_is(c, "perl") && (str_in(c->t[j].s, "|- -|") || str_ends(c->t[j].s, "|") ||
+		if (code_lang_is(c, "perl") && (str_in(c->t[j].s, "|- -|") || str_ends(c->t[j].s, "|") ||
 					   str_starts(c->t[j].s, "|"))) {
 			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
 			run_text(c->cx, c->t[j].s, c->at, &io);
 		}
-		if (lang_is(c, "perl") && !str_in(c->t[j].s, "< > >> +< <:utf8 >:utf8"))
+		if (code_lang_is(c, "perl") && !str_in(c->t[j].s, "< > >> +< <:utf8 >:utf8"))
 			f.s = c->t[j].s;
-		if (lang_is(c, "ruby") && str_starts(c->t[j].s, "|"))
+		if (code_lang_is(c, "ruby") && str_starts(c->t[j].s, "|"))
 			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
 	}
 	if (f.s.n && f.s.p[0] == '<')
@@ -583,9 +339,9 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 			     c->at, show(c->cx, name), "calls something that says it destroys");
 		return;
 	}
-	if (s == SINK_SHELL && str_is(name, "exec") && lang_is(c, "python"))
+	if (s == SINK_SHELL && str_is(name, "exec") && code_lang_is(c, "python"))
 		s = SINK_DYN;
-	if (s == SINK_OPEN && lang_is(c, "node"))
+	if (s == SINK_OPEN && code_lang_is(c, "node"))
 		return;
 	if (s == SINK_DECODE) {
 		*flags |= 1;
@@ -607,7 +363,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	}
 	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN)) {
 		/* f = os.system; a bare mention hides the call */
-		if (memchr(name.p, '.', name.n) || lang_is(c, "python node"))
+		if (memchr(name.p, '.', name.n) || code_lang_is(c, "python node"))
 			say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
@@ -663,7 +419,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 static void imports(struct code *c, size_t k)
 {
 	struct rein_str name = c->t[k].s, mod = {0};
-	bool py = lang_is(c, "python");
+	bool py = code_lang_is(c, "python");
 
 	if (py && (str_is(name, "import") || str_is(name, "from"))) {
 		for (size_t j = k + 1; j < c->n; j++) {
@@ -690,7 +446,7 @@ static void imports(struct code *c, size_t k)
 		/* "from os import system": later calls have no module in front */
 		return;
 	}
-	if (lang_is(c, "node ruby") &&
+	if (code_lang_is(c, "node ruby") &&
 	    str_in(name, "require import require_relative") && is_call(c, k)) {
 		size_t after;
 
@@ -705,7 +461,7 @@ static void imports(struct code *c, size_t k)
 		}
 		return;
 	}
-	if (lang_is(c, "perl") && str_in(name, "use require") && k + 1 < c->n &&
+	if (code_lang_is(c, "perl") && str_in(name, "use require") && k + 1 < c->n &&
 	    c->t[k + 1].kind == TOK_NAME) {
 		struct sbuf colons = {.a = c->cx->a};
 
@@ -730,7 +486,7 @@ static void raw_check(struct code *c)
 	while (i < c->s.n) {
 		size_t n = 0;
 
-		while (i + n < c->s.n && (name1(c->s.p[i + n]) || digit(c->s.p[i + n])))
+		while (i + n < c->s.n && (code_name1(c->s.p[i + n]) || code_digit(c->s.p[i + n])))
 			n++;
 		if (n && str_in((struct rein_str){c->s.p + i, n}, raw_words)) {
 			bool seen = false;
@@ -779,11 +535,11 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	c->lang = lang;
 	c->s = text;
 	c->at = at;
-	lex(c);
+	code_lex(c);
 	if (c->overflow)
 		cx_incomplete(cx, at, "the program on the command line is too long");
 	for (size_t k = 0; k < c->n; k++) {
-		if (c->t[k].kind == TOK_STR && c->t[k].backtick && !lang_is(c, "node")) {
+		if (c->t[k].kind == TOK_STR && c->t[k].backtick && !code_lang_is(c, "node")) {
 			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
 			run_text(cx, c->t[k].s, at, &io);
 			continue;
@@ -804,468 +560,8 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
 	if ((flags & 2) && (flags & 8))
 		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
-	if (lang_is(c, "perl ruby lua php"))
+	if (code_lang_is(c, "perl ruby lua php"))
 		raw_check(c);
-	if (!lang_is(c, "python node perl ruby php lua r"))
+	if (!code_lang_is(c, "python node perl ruby php lua r"))
 		say(c, REIN_LEVEL_RISKY, rein_str(lang), "a program in a language that is not looked into");
-}
-
-/* ------------------------------------------------------------ awk */
-
-struct awk {
-	struct ctx *cx;
-	struct rein_str s;
-	struct range at;
-	size_t i;
-	char prev; /* kind of the last token: n name, s string, d number, p punctuation */
-	struct rein_str last_str;
-	bool printing;
-	int parens;
-};
-
-static struct rein_str awk_string(struct awk *w)
-{
-	struct sbuf t = {.a = w->cx->a};
-	bool stop = false;
-
-	for (w->i++; w->i < w->s.n && w->s.p[w->i] != '"';) {
-		if (w->s.p[w->i] == '\\')
-			w->i += shell_ansi_escape(w->s.p + w->i, w->s.n - w->i, &t, &stop);
-		else
-			sbuf_char(&t, w->s.p[w->i++]);
-	}
-	w->i++;
-	return sbuf_view(&t);
-}
-
-static void awk_space(struct awk *w)
-{
-	while (w->i < w->s.n && (w->s.p[w->i] == ' ' || w->s.p[w->i] == '\t'))
-		w->i++;
-}
-
-static void awk_say(struct awk *w, enum rein_level level, const char *why)
-{
-	fact(w->cx, REIN_FACT_EXEC, level, REIN_REACH_CONTAINED, w->at, NULL, why);
-}
-
-static void awk_shell(struct awk *w, struct rein_str cmd, bool known, bool fed)
-{
-	struct io io = {.in = data_unknown(TAINT_INPUT), .piped = fed};
-
-	if (known) {
-		if (!fed || !(str_is(cmd, "sort") || str_starts(cmd, "sort ")))
-			awk_say(w, REIN_LEVEL_RISKY, "awk code that runs a program");
-		run_text(w->cx, cmd, w->at, &io);
-	} else {
-		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that runs a program that is not known");
-	}
-}
-
-/* After '|': a command, or getline from the string before it. */
-static void awk_pipe(struct awk *w)
-{
-	if (w->i < w->s.n && w->s.p[w->i] == '&')
-		w->i++;
-	awk_space(w);
-	if (w->i + 7 <= w->s.n && !memcmp(w->s.p + w->i, "getline", 7)) {
-		awk_shell(w, w->last_str, w->prev == 's', false);
-		return;
-	}
-	if (w->i < w->s.n && w->s.p[w->i] == '"') {
-		struct rein_str cmd = awk_string(w);
-		bool more;
-
-		awk_space(w);
-		more = w->i < w->s.n && !strchr("};\n", w->s.p[w->i]);
-		if (str_is(str_base(cmd), "sort") || str_starts(cmd, "sort "))
-			more = false;
-		awk_shell(w, cmd, !more, true);
-		return;
-	}
-	awk_shell(w, STR(""), false, true);
-}
-
-static void awk_redirect(struct awk *w, bool append)
-{
-	struct field f = {.s = STR("\001"), .at = w->at};
-
-	awk_space(w);
-	if (w->i < w->s.n && w->s.p[w->i] == '"')
-		f.s = awk_string(w);
-	if (str_starts(f.s, "/inet"))
-		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that opens a network connection");
-	else
-		effect_write(w->cx, &f, append);
-	w->prev = 's';
-}
-
-static void awk_name(struct awk *w)
-{
-	size_t from = w->i;
-	struct rein_str name;
-
-	while (w->i < w->s.n && (name1(w->s.p[w->i]) || digit(w->s.p[w->i])))
-		w->i++;
-	name = (struct rein_str){w->s.p + from, w->i - from};
-	if (str_is(name, "print") || str_is(name, "printf")) {
-		w->printing = true;
-		w->parens = 0;
-	}
-	if (str_is(name, "system")) {
-		awk_space(w);
-		if (w->i < w->s.n && w->s.p[w->i] == '(') {
-			w->i++;
-			awk_space(w);
-			if (w->i < w->s.n && w->s.p[w->i] == '"') {
-				struct rein_str cmd = awk_string(w);
-
-				awk_space(w);
-				awk_shell(w, cmd, w->i < w->s.n && w->s.p[w->i] == ')', false);
-			} else {
-				awk_shell(w, STR(""), false, false);
-			}
-		}
-	} else if (str_is(name, "getline")) {
-		awk_space(w);
-		if (w->i < w->s.n && w->s.p[w->i] == '<') {
-			struct field f = {.s = STR(""), .at = w->at};
-
-			w->i++;
-			awk_space(w);
-			if (w->i < w->s.n && w->s.p[w->i] == '"')
-				f.s = awk_string(w);
-			if (f.s.n)
-				effect_read(w->cx, &f);
-		}
-	} else if (str_in(name, "extension load")) {
-		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that loads an extension");
-	}
-	w->prev = str_in(name, "print printf return if while for in getline") ? 'p' : 'n';
-}
-
-void awk_scan(struct ctx *cx, struct rein_str text, struct range at)
-{
-	struct awk *w = arena_new(cx->a, struct awk);
-
-	*w = (struct awk){.cx = cx, .s = text, .at = at, .prev = 'p'};
-	while (w->i < w->s.n) {
-		char c = w->s.p[w->i], d = w->i + 1 < w->s.n ? w->s.p[w->i + 1] : 0;
-
-		if (c == ' ' || c == '\t' || c == '\r') {
-			w->i++;
-		} else if (c == '#') {
-			const char *nl = memchr(w->s.p + w->i, '\n', w->s.n - w->i);
-
-			w->i = nl ? (size_t)(nl - w->s.p) : w->s.n;
-		} else if (c == '"') {
-			w->last_str = awk_string(w);
-			if (str_starts(w->last_str, "/inet"))
-				awk_say(w, REIN_LEVEL_DANGEROUS,
-					"awk code that opens a network connection");
-			w->prev = 's';
-		} else if (c == '/' && w->prev == 'p') {
-			for (w->i++; w->i < w->s.n && w->s.p[w->i] != '/'; w->i++)
-				if (w->s.p[w->i] == '\\')
-					w->i++;
-			w->i++;
-			w->prev = 's';
-		} else if (name1(c)) {
-			awk_name(w);
-		} else if (c == '@') {
-			if (name1(d) && !str_starts(str_from(w->s, w->i + 1), "include") &&
-			    !str_starts(str_from(w->s, w->i + 1), "namespace"))
-				awk_say(w, REIN_LEVEL_DANGEROUS,
-					"awk code that calls a function by a computed name");
-			else
-				awk_say(w, REIN_LEVEL_RISKY, "awk code that includes other code");
-			w->i++;
-		} else if (c == '|' && d == '|') {
-			w->i += 2;
-			w->prev = 'p';
-		} else if (c == '|') {
-			w->i++;
-			awk_pipe(w);
-			w->prev = 'n';
-		} else if (c == '>' && w->printing && w->parens == 0) {
-			w->i += d == '>' ? 2 : 1;
-			awk_redirect(w, d == '>');
-		} else {
-			if (c == '(')
-				w->parens++;
-			if (c == ')')
-				w->parens--;
-			if (c == ';' || c == '\n' || c == '}' || c == '{')
-				w->printing = false;
-			w->prev = digit(c) ? 'd' : c == ')' || c == ']' || c == '$' ? 'n' : 'p';
-			w->i++;
-		}
-	}
-}
-
-/* ------------------------------------------------------------ sed */
-
-struct sed {
-	struct ctx *cx;
-	struct rein_str s;
-	struct range at;
-	size_t i;
-};
-
-static char sed_cur(const struct sed *e)
-{
-	return e->i < e->s.n ? e->s.p[e->i] : '\0';
-}
-
-static void sed_delimited(struct sed *e, char delim)
-{
-	bool set = false;
-
-	while (e->i < e->s.n && (e->s.p[e->i] != delim || set)) {
-		char c = e->s.p[e->i];
-
-		if (c == '\\') {
-			e->i++;
-		} else if (c == '\n') {
-			break;
-		} else if (c == '[' && !set) {
-			size_t left = e->i + 2 < e->s.n ? e->s.n - e->i - 2 : 0;
-			const char *close = memchr(e->s.p + e->i + 2, ']', left < 256 ? left : 256);
-
-			set = close != NULL && !memchr(e->s.p + e->i, '\n',
-						       (size_t)(close - (e->s.p + e->i)));
-			if (set && e->i + 1 < e->s.n && e->s.p[e->i + 1] == '^')
-				e->i++;
-			if (set && e->i + 1 < e->s.n && e->s.p[e->i + 1] == ']')
-				e->i++;
-			/* [[:space:]] */
-			if (set && e->i + 2 < e->s.n && e->s.p[e->i + 1] == '[' &&
-			    e->s.p[e->i + 2] == ':') {
-				const char *cls = memmem(e->s.p + e->i + 3, e->s.n - e->i - 3, ":]", 2);
-
-				if (cls)
-					e->i = (size_t)(cls - e->s.p) + 1;
-			}
-		} else if (c == ']' && set) {
-			set = false;
-		}
-		e->i++;
-	}
-	e->i++;
-}
-
-/* The replacement of s and the tables of y know no brackets. */
-static void sed_plain(struct sed *e, char delim)
-{
-	while (e->i < e->s.n && e->s.p[e->i] != delim) {
-		if (e->s.p[e->i] == '\\')
-			e->i++;
-		e->i++;
-	}
-	e->i++;
-}
-
-static bool sed_address(struct sed *e)
-{
-	char c = sed_cur(e);
-
-	if (digit(c) || c == HOLE) {
-		while (digit(sed_cur(e)) || sed_cur(e) == HOLE)
-			e->i++;
-		if (sed_cur(e) == '~') {
-			e->i++;
-			while (digit(sed_cur(e)))
-				e->i++;
-		}
-		return true;
-	}
-	if (c == '$') {
-		e->i++;
-		return true;
-	}
-	if (c == '/') {
-		e->i++;
-		sed_delimited(e, '/');
-	} else if (c == '\\' && e->i + 1 < e->s.n) {
-		char d = e->s.p[e->i + 1];
-
-		e->i += 2;
-		sed_delimited(e, d);
-	} else if (c == '+' || c == '~') {
-		e->i++;
-		while (digit(sed_cur(e)))
-			e->i++;
-		return true;
-	} else {
-		return false;
-	}
-	while (sed_cur(e) == 'I' || sed_cur(e) == 'M')
-		e->i++;
-	return true;
-}
-
-static struct rein_str sed_line(struct sed *e)
-{
-	const char *nl = e->i < e->s.n ? memchr(e->s.p + e->i, '\n', e->s.n - e->i) : NULL;
-	size_t from = e->i < e->s.n ? e->i : e->s.n;
-
-	e->i = nl ? (size_t)(nl - e->s.p) : e->s.n;
-	while (from < e->i && e->s.p[from] == ' ')
-		from++;
-	return (struct rein_str){e->s.p + from, e->i - from};
-}
-
-static void sed_exec(struct sed *e, struct rein_str cmd)
-{
-	struct io io = {.in = data_unknown(TAINT_INPUT)};
-
-	fact(e->cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, e->at,
-	     show(e->cx, cmd), "sed code that executes a command");
-	if (cmd.n)
-		run_text(e->cx, cmd, e->at, &io);
-}
-
-static void sed_file(struct sed *e, bool write)
-{
-	struct field f = {.s = sed_line(e), .at = e->at};
-
-	if (write)
-		effect_write(e->cx, &f, false);
-	else
-		effect_read(e->cx, &f);
-}
-
-static void sed_subst(struct sed *e)
-{
-	char delim = sed_cur(e);
-
-	e->i++;
-	sed_delimited(e, delim);
-	sed_plain(e, delim);
-	for (;; e->i++) {
-		char c = sed_cur(e);
-
-		if (c == 'e') {
-			sed_exec(e, STR(""));
-		} else if (c == 'w') {
-			e->i++;
-			sed_file(e, true);
-			return;
-		} else if (!c || !strchr("gpiImM0123456789\001", c)) {
-			return;
-		}
-	}
-}
-
-static bool sed_command(struct sed *e)
-{
-	char c = sed_cur(e);
-
-	e->i++;
-	switch (c) {
-	case '{':
-	case '}':
-	case '=':
-	case 'd':
-	case 'D':
-	case 'g':
-	case 'G':
-	case 'h':
-	case 'H':
-	case 'n':
-	case 'N':
-	case 'p':
-	case 'P':
-	case 'x':
-	case 'F':
-	case 'z':
-		return true;
-	case 'a':
-	case 'i':
-	case 'c':
-		for (;;) {
-			struct rein_str line = sed_line(e);
-
-			if (!line.n || line.p[line.n - 1] != '\\' || e->i >= e->s.n)
-				return true;
-			e->i++;
-		}
-	case ':':
-	case 'b':
-	case 't':
-	case 'T':
-		while (e->i < e->s.n && !strchr(";\n}", e->s.p[e->i]))
-			e->i++;
-		return true;
-	case 'r':
-	case 'R':
-		sed_file(e, false);
-		return true;
-	case 'w':
-	case 'W':
-		sed_file(e, true);
-		return true;
-	case 's':
-		sed_subst(e);
-		return true;
-	case 'y': {
-		char delim = sed_cur(e);
-
-		e->i++;
-		sed_plain(e, delim);
-		sed_plain(e, delim);
-		return true;
-	}
-	case 'q':
-	case 'Q':
-	case 'l':
-	case 'L':
-		while (sed_cur(e) == ' ' || digit(sed_cur(e)))
-			e->i++;
-		return true;
-	case 'v':
-	case '#':
-		sed_line(e);
-		return true;
-	case 'e':
-		sed_exec(e, sed_line(e));
-		return true;
-	default:
-		return false;
-	}
-}
-
-void sed_scan(struct ctx *cx, struct rein_str text, struct range at)
-{
-	struct sed e = {.cx = cx, .s = text, .at = at};
-
-	while (e.i < e.s.n) {
-		while (sed_cur(&e) && strchr(" \t\n;", sed_cur(&e)))
-			e.i++;
-		if (e.i >= e.s.n)
-			return;
-		if (sed_address(&e)) {
-			while (sed_cur(&e) == ' ')
-				e.i++;
-			if (sed_cur(&e) == ',') {
-				e.i++;
-				while (sed_cur(&e) == ' ')
-					e.i++;
-				sed_address(&e);
-			}
-		}
-		while (sed_cur(&e) == ' ' || sed_cur(&e) == '!')
-			e.i++;
-		if (e.i >= e.s.n)
-			return;
-		if (sed_cur(&e) == HOLE) {
-			e.i++;
-			continue;
-		}
-		if (!sed_command(&e)) {
-			fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at,
-			     NULL, "sed code that is not understood");
-			return;
-		}
-	}
 }

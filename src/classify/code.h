@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files that look into inline programs. */
+#ifndef REIN_CLASSIFY_CODE_H
+#define REIN_CLASSIFY_CODE_H
+
+#include "classify/internal.h"
+
+#define MAX_TOKS 2000
+
+enum sink {
+	SINK_NONE,
+	SINK_SHELL,  /* first argument is shell code, or a list is an argv */
+	SINK_RDEL,
+	SINK_DEL,
+	SINK_OPEN,
+	SINK_READ,
+	SINK_WRITE,
+	SINK_MAKE,
+	SINK_DYN,
+	SINK_DECODE,
+	SINK_NET,
+	SINK_SQL,
+	SINK_ENV,
+	SINK_RISKY,
+	SINK_ATTR,
+};
+
+struct sink_name {
+	const char *name; /* dotted; a leading dot: any object */
+	enum sink sink;
+};
+
+enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };
+
+struct tok {
+	enum tok_kind kind;
+	struct rein_str s; /* name with dots, or contents of a string */
+	char c;
+	bool joined; /* a string with something added or interpolated */
+	bool backtick;
+};
+
+struct code {
+	struct ctx *cx;
+	const char *lang;
+	struct rein_str s;
+	struct range at;
+	struct tok t[MAX_TOKS];
+	size_t n;
+	bool overflow;
+};
+
+
+/* codelex.c */
+bool code_lang_is(const struct code *c, const char *list);
+bool code_name1(char c);
+bool code_digit(char c);
+void code_lex(struct code *c);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that start a program for each of many things: xargs, parallel, find, fd. */
+#include "classify/h_shell.h"
+
+static struct field replaced(struct ctx *cx, const struct field *f, struct rein_str what,
+			     const struct field *with)
+{
+	struct sbuf t = {.a = cx->a};
+	struct field r = *f;
+	bool any = false;
+
+	for (size_t i = 0; i < f->s.n;) {
+		if (what.n && i + what.n <= f->s.n && !memcmp(f->s.p + i, what.p, what.n)) {
+			sbuf_str(&t, with->s);
+			i += what.n;
+			any = true;
+		} else {
+			sbuf_char(&t, f->s.p[i++]);
+		}
+	}
+	if (!any)
+		return *f;
+	r.s = sbuf_view(&t);
+	r.taint |= with->taint;
+	return r;
+}
+
+/* Words of known input, at blanks and lines (or at lines only). */
+static void input_items(struct ctx *cx, const struct data *in, bool lines, struct range at,
+			struct fields *out)
+{
+	struct rein_str s = in->text;
+	size_t i = 0;
+
+	if (!in->known) {
+		fields_push(cx, out,
+			    (struct field){.s = STR("\001"),
+					   .taint = in->taint | TAINT_INPUT,
+					   .multi = true,
+					   .at = at});
+		return;
+	}
+	while (i < s.n && out->n < 64) {
+		size_t n = 0;
+
+		while (i < s.n && (s.p[i] == '\n' || (!lines && (s.p[i] == ' ' || s.p[i] == '\t'))))
+			i++;
+		while (i + n < s.n && s.p[i + n] != '\n' &&
+		       (lines || (s.p[i + n] != ' ' && s.p[i + n] != '\t')))
+			n++;
+		if (n)
+			fields_push(cx, out,
+				    (struct field){.s = {s.p + i, n}, .taint = in->taint, .at = at});
+		i += n;
+	}
+}
+
+struct data h_xargs(struct ctx *cx, struct call *c)
+{
+	const struct got *repl = call_opt(c, "-I"), *file = call_opt(c, "-a");
+	struct field hole = {.s = STR("{}")};
+	struct io inner = {.in = data_unknown(0)};
+	struct data in = c->io->in, d = data_unknown(in.taint);
+	struct fields items = {0}, v = {0};
+
+	call_base(cx, c);
+	if (!repl)
+		repl = call_opt(c, "-J");
+	if (!repl)
+		repl = call_opt(c, "-i");
+	if (file) {
+		effect_read(cx, &file->val);
+		in = file_data(cx, &file->val);
+	}
+	if (repl && repl->val.s.n)
+		hole.s = repl->val.s;
+	input_items(cx, &in, repl != NULL, c->argv[0].at, &items);
+	if (c->rest >= c->argc)
+		return in;
+	if (!repl) {
+		for (size_t i = c->rest; i < c->argc; i++)
+			fields_push(cx, &v, c->argv[i]);
+		for (size_t i = 0; i < items.n; i++)
+			fields_push(cx, &v, items.v[i]);
+		/* code in the input may be handed on whole */
+		if (in.known && items.n > 1 && know_find(cx, c->argv[c->rest].s) &&
+		    know_find(cx, c->argv[c->rest].s)->handler == HANDLE_shell) {
+			struct fields whole = {0};
+
+			for (size_t i = c->rest; i < c->argc; i++)
+				fields_push(cx, &whole, c->argv[i]);
+			input_items(cx, &in, true, c->argv[0].at, &whole);
+			exec_argv(cx, whole.v, whole.n, &inner);
+		}
+		return exec_argv(cx, v.v, v.n, &inner);
+	}
+	for (size_t k = 0; k < items.n && k < 8; k++) {
+		v = (struct fields){0};
+		for (size_t i = c->rest; i < c->argc; i++)
+			fields_push(cx, &v, replaced(cx, &c->argv[i], hole.s, &items.v[k]));
+		d = exec_argv(cx, v.v, v.n, &inner);
+	}
+	return data_unknown(d.taint | in.taint);
+}
+
+static void parallel_one(struct ctx *cx, struct call *c, size_t from, size_t to,
+			 const struct field *item)
+{
+	struct io inner = {.in = data_unknown(0)};
+	struct fields v = {0};
+	struct field line;
+	bool used = false;
+
+	for (size_t i = from; i < to; i++) {
+		struct field f = replaced(cx, &c->argv[i], STR("{}"), item);
+
+		used |= !rein_str_eq(f.s, c->argv[i].s);
+		fields_push(cx, &v, f);
+	}
+	if (!used)
+		fields_push(cx, &v, *item);
+	/* its words go through a shell once more: read them both ways */
+	if (v.n > 1)
+		exec_argv(cx, v.v, v.n, &inner);
+	line = h_join_fields(cx, v.v, v.n);
+	line.at = item->at.end ? item->at : c->argv[0].at;
+	h_run_code(cx, &line, &inner);
+}
+
+struct data h_parallel(struct ctx *cx, struct call *c)
+{
+	size_t end = c->rest;
+	struct fields items = {0};
+
+	call_effects(cx, c);
+	while (end < c->argc && !str_starts(c->argv[end].s, ":::"))
+		end++;
+	for (size_t i = end + 1; i < c->argc; i++)
+		if (!str_starts(c->argv[i].s, ":::"))
+			fields_push(cx, &items, c->argv[i]);
+	if (end >= c->argc) {
+		const struct got *file = call_opt(c, "-a");
+		struct data in = file ? file_data(cx, &file->val) : c->io->in;
+
+		input_items(cx, &in, true, c->argv[0].at, &items);
+	}
+	if (call_has(c, "-S"))
+		cx->remote++;
+	for (size_t k = 0; k < items.n && k < 8; k++)
+		parallel_one(cx, c, c->rest, end, &items.v[k]);
+	if (call_has(c, "-S"))
+		cx->remote--;
+	return data_unknown(c->io->in.taint);
+}
+
+static bool find_ends(const struct field *f)
+{
+	return str_is(f->s, ";") || str_is(f->s, "+") || str_is(f->s, "\\+") || str_is(f->s, "\\;");
+}
+
+static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start)
+{
+	struct fields v = {0};
+	struct io inner = {.in = data_unknown(0)};
+	struct sbuf path = {.a = cx->a};
+	struct field item = *start;
+
+	sbuf_str(&path, start->s);
+	sbuf_char(&path, '/');
+	sbuf_char(&path, HOLE);
+	item.s = sbuf_view(&path);
+	item.taint = TAINT_NAMES;
+	for (; i < c->argc && !find_ends(&c->argv[i]); i++)
+		fields_push(cx, &v, replaced(cx, &c->argv[i], STR("{}"), &item));
+	if (v.n)
+		exec_argv(cx, v.v, v.n, &inner);
+	return i;
+}
+
+struct data h_find(struct ctx *cx, struct call *c)
+{
+	struct fields starts = {0};
+	size_t i = 1;
+
+	while (i < c->argc && (str_in(c->argv[i].s, "-H -L -P -E -X -x -s -d -f") ||
+			       str_starts(c->argv[i].s, "-O") || str_is(c->argv[i].s, "-D"))) {
+		if (str_is(c->argv[i].s, "-D"))
+			i++;
+		i++;
+	}
+	for (; i < c->argc && c->argv[i].s.n && !strchr("-(!,", c->argv[i].s.p[0]); i++) {
+		effect_read(cx, &c->argv[i]);
+		fields_push(cx, &starts, c->argv[i]);
+	}
+	if (!starts.n)
+		fields_push(cx, &starts, field_of(cx, ".", c->argv[0].at));
+	for (; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		if (str_is(s, "-delete")) {
+			for (size_t k = 0; k < starts.n; k++) {
+				struct field f = starts.v[k];
+
+				f.at = c->argv[i].at;
+				effect_delete(cx, &f, true);
+			}
+		} else if (str_in(s, "-exec -execdir -ok -okdir")) {
+			size_t next = i;
+
+			for (size_t k = 0; k < starts.n && k < 4; k++)
+				next = find_exec(cx, c, i + 1, &starts.v[k]);
+			i = next;
+		} else if (str_in(s, "-fprint -fprint0 -fls -fprintf") && i + 1 < c->argc) {
+			effect_write(cx, &c->argv[++i], false);
+		} else if (str_in(s, "-files0-from -newer -anewer -cnewer -samefile") &&
+			   i + 1 < c->argc) {
+			effect_read(cx, &c->argv[++i]);
+		} else if (s.n && s.p[0] == HOLE && !c->argv[i].quoted) {
+			/* an unknown word may be -delete */
+			if (!(c->argv[i].taint & (TAINT_ENV | TAINT_INPUT | TAINT_NUMBER)))
+				h_say(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, c->argv[i].at, s,
+				    "an expression that is only known when it runs");
+		}
+	}
+	return data_unknown(TAINT_NAMES);
+}
+
+struct data h_fd(struct ctx *cx, struct call *c)
+{
+	struct io inner = {.in = data_unknown(0)};
+	struct field item = {.s = STR("./\001"), .taint = TAINT_NAMES, .at = c->argv[0].at};
+
+	for (size_t i = 1; i < c->argc; i++) {
+		struct fields v = {0};
+		bool used = false;
+
+		if (!str_in(c->argv[i].s, "-x -X --exec --exec-batch"))
+			continue;
+		for (i++; i < c->argc && !str_is(c->argv[i].s, ";"); i++) {
+			struct field f = replaced(cx, &c->argv[i], STR("{}"), &item);
+
+			used |= !rein_str_eq(f.s, c->argv[i].s);
+			fields_push(cx, &v, f);
+		}
+		if (!used)
+			fields_push(cx, &v, item);
+		if (v.n > 1)
+			exec_argv(cx, v.v, v.n, &inner);
+		return data_unknown(0);
+	}
+	return data_unknown(TAINT_NAMES);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables and what undoes their changes at the end of a subshell. A variable assigned on some paths only
+ * holds all its possible values; the caller asks for them one round after the other.
+ */
+#include "classify/value.h"
+
+#define MAX_ALTS     8
+#define MAX_VALUE    ((size_t)1 << 18)
+
+enum undo_kind { UNDO_VAR, UNDO_NEW_VAR, UNDO_CWD };
+
+struct undo {
+	enum undo_kind kind;
+	struct var *var, old;
+	struct rein_str cwd;
+	bool cwd_unknown;
+	struct undo *next;
+};
+
+static unsigned bucket(struct rein_str name)
+{
+	unsigned h = 2166136261u;
+
+	for (size_t i = 0; i < name.n; i++)
+		h = (h ^ (unsigned char)name.p[i]) * 16777619u;
+	return h % VAR_BUCKETS;
+}
+
+struct undo *undo_mark(struct ctx *cx)
+{
+	return cx->undo;
+}
+
+void undo_to(struct ctx *cx, struct undo *mark)
+{
+	while (cx->undo && cx->undo != mark) {
+		struct undo *u = cx->undo;
+
+		switch (u->kind) {
+		case UNDO_VAR:
+			u->old.next = u->var->next;
+			*u->var = u->old;
+			break;
+		case UNDO_NEW_VAR:
+			u->var->is_set = false;
+			u->var->vals = NULL;
+			u->var->n_vals = 0;
+			u->var->is_array = false;
+			u->var->nameref = false;
+			u->var->name = (struct rein_str){"", 0};
+			break;
+		case UNDO_CWD:
+			cx->cwd = u->cwd;
+			cx->cwd_unknown = u->cwd_unknown;
+			break;
+		}
+		cx->undo = u->next;
+	}
+}
+
+static struct undo *undo_push(struct ctx *cx, enum undo_kind kind)
+{
+	struct undo *u = arena_new(cx->a, struct undo);
+
+	u->kind = kind;
+	u->next = cx->undo;
+	cx->undo = u;
+	return u;
+}
+
+void undo_push_cwd(struct ctx *cx)
+{
+	struct undo *u = undo_push(cx, UNDO_CWD);
+
+	u->cwd = cx->cwd;
+	u->cwd_unknown = cx->cwd_unknown;
+}
+
+void var_touch(struct ctx *cx, struct var *v)
+{
+	struct undo *u = undo_push(cx, UNDO_VAR);
+
+	u->var = v;
+	u->old = *v;
+}
+
+static struct var *lookup(struct ctx *cx, struct rein_str name)
+{
+	for (struct var *v = cx->vars[bucket(name)]; v; v = v->next)
+		if (rein_str_eq(v->name, name))
+			return v;
+	return NULL;
+}
+
+static struct value *first_value(const struct var *v)
+{
+	return v && v->is_set ? v->vals : NULL;
+}
+
+struct var *var_find(struct ctx *cx, struct rein_str name)
+{
+	struct var *v = lookup(cx, name);
+
+	for (int i = 0; i < 8 && v && v->nameref && first_value(v); i++) {
+		struct var *to = lookup(cx, v->vals->s);
+
+		if (!to)
+			break;
+		v = to;
+	}
+	return v;
+}
+
+struct var *var_make(struct ctx *cx, struct rein_str name)
+{
+	struct var *v = var_find(cx, name);
+	unsigned b;
+
+	if (v) {
+		var_touch(cx, v);
+		return v;
+	}
+	b = bucket(name);
+	v = arena_new(cx->a, struct var);
+	v->name = (struct rein_str){arena_dup(cx->a, name.p, name.n), name.n};
+	v->next = cx->vars[b];
+	cx->vars[b] = v;
+	undo_push(cx, UNDO_NEW_VAR)->var = v;
+	return v;
+}
+
+static struct value *value_new(struct ctx *cx, struct rein_str s, uint16_t taint)
+{
+	struct value *val = arena_new(cx->a, struct value);
+
+	if (s.n > MAX_VALUE) {
+		s = STR("\001");
+		cx_incomplete(cx, cx->at, "a value is too long to follow");
+	}
+	val->s = s;
+	val->taint = taint;
+	return val;
+}
+
+void val_change_case(struct ctx *cx, struct rein_str *s, bool upper)
+{
+	char *p = arena_dup(cx->a, s->p, s->n);
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (upper && p[i] >= 'a' && p[i] <= 'z')
+			p[i] -= 32;
+		else if (!upper && p[i] >= 'A' && p[i] <= 'Z')
+			p[i] += 32;
+	}
+	s->p = p;
+}
+
+static void add_alt(struct ctx *cx, struct var *v, struct value *val)
+{
+	for (struct value *o = v->vals; o; o = o->next)
+		if (rein_str_eq(o->s, val->s) && o->absent == val->absent) {
+			o->taint |= val->taint;
+			return;
+		}
+	if (v->n_vals >= MAX_ALTS) {
+		val->s = STR("\001");
+		val->absent = false;
+		v->vals = val;
+		v->n_vals = 1;
+		return;
+	}
+	val->next = v->vals;
+	v->vals = val;
+	v->n_vals++;
+	(void)cx;
+}
+
+void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t taint, bool append)
+{
+	struct var *v = var_make(cx, name);
+	struct value *val;
+
+	if (v->lower || v->upper)
+		val_change_case(cx, &s, v->upper);
+	if (append && v->is_set && v->vals) {
+		struct sbuf b = {.a = cx->a};
+
+		sbuf_str(&b, v->vals->s);
+		sbuf_str(&b, s);
+		s = sbuf_view(&b);
+		taint |= v->vals->taint;
+	}
+	val = value_new(cx, s, taint);
+	if (cx->cond && v->is_set && !append) {
+		/* copy the list: the undo log still points at the old one */
+		struct value *old = v->vals;
+
+		v->vals = NULL;
+		v->n_vals = 0;
+		for (; old; old = old->next) {
+			struct value *copy = value_new(cx, old->s, old->taint);
+
+			copy->absent = old->absent;
+			add_alt(cx, v, copy);
+		}
+		add_alt(cx, v, val);
+	} else {
+		v->vals = val;
+		v->n_vals = 1;
+		/* set on one way only, and nobody set it before: it may also not be */
+		if (cx->cond && !v->is_set && !append) {
+			val = value_new(cx, STR(""), 0);
+			val->absent = true;
+			add_alt(cx, v, val);
+		}
+	}
+	v->is_set = true;
+	v->is_array = false;
+}
+
+void var_unset(struct ctx *cx, struct rein_str name)
+{
+	struct var *v = lookup(cx, name);
+
+	if (!v) {
+		v = var_make(cx, name);
+	} else {
+		var_touch(cx, v);
+	}
+	v->is_set = true; /* known to be empty, unlike a variable nobody mentioned */
+	v->vals = NULL;
+	v->n_vals = 0;
+	v->items = NULL;
+	v->is_array = v->nameref = false;
+}
+
+void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
+{
+	struct var *v = var_make(cx, name);
+	struct value **end = &v->items;
+
+	v->items = NULL;
+	v->vals = NULL;
+	v->n_vals = 0;
+	for (size_t i = 0; i < items->n; i++) {
+		*end = value_new(cx, items->v[i].s, items->v[i].taint);
+		if (i == 0) {
+			v->vals = value_new(cx, items->v[0].s, items->v[0].taint);
+			v->n_vals = 1;
+		}
+		end = &(*end)->next;
+	}
+	v->is_array = v->is_set = true;
+}
+
+struct rounds rounds_begin(struct ctx *cx)
+{
+	struct rounds old = {cx->round, cx->rounds, cx->first_choice};
+
+	cx->round = 0;
+	cx->rounds = 1;
+	cx->first_choice = cx->n_choices;
+	return old;
+}
+
+bool rounds_next(struct ctx *cx)
+{
+	return ++cx->round < cx->rounds && cx->round < CX_ROUNDS;
+}
+
+void rounds_end(struct ctx *cx, struct rounds old)
+{
+	cx->n_choices = cx->first_choice;
+	cx->round = old.round;
+	cx->rounds = old.rounds;
+	cx->first_choice = old.first_choice;
+}
+
+/* Which of n ways in this round. */
+unsigned val_choose(struct ctx *cx, struct rein_str name, bool presence, unsigned n)
+{
+	struct choice *c;
+
+	for (unsigned i = cx->first_choice; i < cx->n_choices; i++) {
+		c = &cx->choices[i];
+		if (c->presence == presence && rein_str_eq(c->name, name))
+			return cx->round / c->stride % c->n % n;
+	}
+	if (cx->n_choices == CX_CHOICES || cx->rounds * n > CX_ROUNDS) {
+		if (n > cx->rounds) /* too many to combine: each at least once */
+			cx->rounds = n;
+		return cx->round % n;
+	}
+	c = &cx->choices[cx->n_choices++];
+	*c = (struct choice){.name = name, .presence = presence, .n = n, .stride = cx->rounds};
+	cx->rounds *= n;
+	return cx->round / c->stride % n;
+}
+
+struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value *vals, unsigned n)
+{
+	unsigned k;
+
+	if (!vals || n < 2)
+		return vals;
+	for (k = val_choose(cx, name, false, n); k--;)
+		vals = vals->next;
+	return vals;
+}
+
+void run_assign(struct ctx *cx, const struct assign *as)
+{
+	if (as->is_array) {
+		struct fields items = {0};
+		struct var *old = var_find(cx, as->name);
+
+		if (as->append && old && old->is_set)
+			for (struct value *it = old->items; it; it = it->next)
+				fields_push(cx, &items,
+					    (struct field){.s = it->s, .taint = it->taint});
+		for (const struct assign *it = as->items; it; it = it->next) {
+			if (it->index) {
+				struct field f = expand_one(cx, it->value);
+
+				expand_one(cx, it->index);
+				fields_push(cx, &items, f);
+			} else {
+				expand_word(cx, it->value, &items);
+			}
+		}
+		var_array(cx, as->name, &items);
+		return;
+	}
+	if (as->index) {
+		struct field idx = expand_one(cx, as->index), f = expand_one(cx, as->value);
+		struct var *v = var_make(cx, as->name);
+		struct fields items = {0};
+		long k, n = 0;
+
+		for (struct value *it = v->is_array ? v->items : NULL; it; it = it->next, n++)
+			fields_push(cx, &items, (struct field){.s = it->s, .taint = it->taint});
+		if (val_number(idx.s, &k) && k >= 0 && k < 4096) {
+			while ((long)items.n <= k)
+				fields_push(cx, &items, (struct field){.s = STR("")});
+			items.v[k] = f;
+		} else {
+			fields_push(cx, &items, f);
+		}
+		var_array(cx, as->name, &items);
+		return;
+	}
+	{
+		struct rounds old = rounds_begin(cx);
+
+		do {
+			struct field f = expand_one(cx, as->value);
+
+			if (cx->round)
+				cx->cond++;
+			var_set(cx, as->name, f.s, f.taint, as->append);
+			if (cx->round)
+				cx->cond--;
+		} while (rounds_next(cx));
+		rounds_end(cx, old);
+	}
+}
