@@ -11,7 +11,9 @@ for f in bin/rein libexec/rein/rein-box share/man/man1/rein.1 share/bash-complet
 	share/fish/vendor_completions.d/rein.fish include/rein/txn.h include/rein/error.h; do
 	[ -s "$root/$f" ] || { echo "not installed: $f"; exit 1; }
 done
-[ -n "$(find "$root" -name rein-text.so)" ] || { echo "not installed: rein-text.so"; exit 1; }
+for m in rein-text.so rein-index.so rein-http.so; do
+	[ -n "$(find "$root" -name "$m")" ] || { echo "not installed: $m"; exit 1; }
+done
 [ -n "$(find "$root" -name rein.pc)" ] || { echo "not installed: rein.pc"; exit 1; }
 grep -qF "$prefix/libexec/rein/rein-box" "$root/bin/rein" || { echo "rein looks for rein-box elsewhere"; exit 1; }
 bash -n "$root/share/bash-completion/completions/rein"

@@ -14,8 +14,8 @@ char *rein_cli_state_dir(void);
 struct rein_audit {
 	struct rein_filter filter;
 	const char *since, *until, *format, *output, *anchor, *key, *archive, *reason, *keep_age,
-		*keep_size, *count, *command, *before;
-	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse;
+		*keep_size, *count, *command, *before, *wait, *webhook;
+	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse, test;
 	char **rest;
 	int nrest;
 	const char *state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rein audit prune, hold, release, anchor, alerts, rotate-key, rebuild, accept-loss: upkeep. */
+/* rein audit prune, hold, release, anchor, rotate-key, rebuild, accept-loss: upkeep. */
 #include "base/auto.h"
 #include "base/clock.h"
 #include "cli/audit.h"
-#include "record/alert.h"
 #include "record/anchor.h"
 #include "record/index.h"
 #include "record/prune.h"
@@ -126,13 +125,20 @@ int rein_audit_anchor(struct rein_audit *a)
 	struct rein_record *r = NULL;
 	int rc;
 
-	if (!a->output && !a->command && !a->syslog)
-		return rein_audit_usage(a, "say where: --output FILE, --command CMD or --syslog",
+	if (!a->output && !a->command && !a->syslog && !a->webhook)
+		return rein_audit_usage(a,
+					"say where: --output FILE, --command CMD, --webhook URL or "
+					"--syslog",
 					NULL);
 	rc = rein_audit_open(a, &r);
 	if (rc)
 		return rc;
-	rc = rein_record_anchor_now(r, a->output, a->command, a->syslog, &a->err);
+	rc = rein_record_anchor_now(r,
+				    &(struct rein_anchor_to){.path = a->output,
+							     .command = a->command,
+							     .webhook = a->webhook,
+							     .use_syslog = a->syslog},
+				    &a->err);
 	rein_record_close(r);
 	return rc < 0 ? rein_audit_fail(a) : 0;
 }
@@ -142,12 +148,4 @@ int rein_audit_accept_loss(struct rein_audit *a)
 	if (!a->reason)
 		return rein_audit_usage(a, "say why: --reason TEXT", NULL);
 	return rein_record_accept_loss(a->state, a->reason, &a->err) < 0 ? rein_audit_fail(a) : 0;
-}
-
-int rein_audit_alerts(struct rein_audit *a)
-{
-	int n = rein_alerts_run(a->state, rein_alert_defaults, rein_alert_ndefaults, NULL, NULL,
-				&a->err);
-
-	return n < 0 ? rein_audit_fail(a) : 0;
 }

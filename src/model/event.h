@@ -51,6 +51,8 @@ enum rein_event_type {
 	REIN_EV__MAX
 };
 
+extern const char *const rein_event_types[]; /* by number; the first is empty; ends with NULL */
+
 struct rein_event_pair {
 	struct rein_str key, value; /* key: [a-z0-9_.-]+ */
 };

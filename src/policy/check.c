@@ -206,6 +206,8 @@ void rein_policy_test_get(const struct rein_policy *p, size_t i, struct rein_pol
 			b->failed = true;                                                          \
 	} while (0)
 
+#define IS_ON(list, i)	((list)->v[i].off != TRI_YES)
+#define IN_FORCE(list, i) (!(list)->v[i].replaced)
 #define SPEAKS(list, i) (!(list)->v[i].c.inert && !(list)->v[i].c.replaced && (list)->v[i].c.off != TRI_YES)
 #define LAST_OF_NAME(list, i) last_environment((list)->v, (list)->n, i)
 
@@ -224,12 +226,18 @@ void rein_policy_format(const struct rein_policy *p, struct rein_buf *b)
 	d.rules = (__typeof__(d.rules)){0};
 	d.effects = (__typeof__(d.effects)){0};
 	d.environments = (__typeof__(d.environments)){0};
+	d.alerts = (__typeof__(d.alerts)){0};
+	d.webhooks = (__typeof__(d.webhooks)){0};
 	KEEP(d.rules, p->all.rules, SPEAKS);
 	KEEP(d.effects, p->all.effects, SPEAKS);
 	KEEP(d.environments, p->all.environments, LAST_OF_NAME);
+	KEEP(d.alerts, p->all.alerts, IS_ON);
+	KEEP(d.webhooks, p->all.webhooks, IN_FORCE); /* one that is off is still known */
 	if (!b->failed)
 		schema_format(&d, b);
 	rein_free(d.rules.v);
 	rein_free(d.effects.v);
 	rein_free(d.environments.v);
+	rein_free(d.alerts.v);
+	rein_free(d.webhooks.v);
 }

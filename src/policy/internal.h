@@ -8,6 +8,7 @@
 #define REIN_POLICY_INTERNAL_H
 
 #include "base/auto.h"
+#include "model/event.h"
 #include "policy/policy.h"
 
 #define POLICY_BYTES (4u << 20) /* one file */
@@ -138,6 +139,33 @@ struct test {
 	enum rein_layer layer;
 };
 
+struct alert_when {
+	int type; /* index in rein_event_types + 1 */
+	const char *agent, *session, *user, *level, *decision, *result, *rule, *path, *text;
+};
+
+struct alert {
+	const char *id, *reaches, *command;
+	struct alert_when when, then;
+	uint64_t count, within_ns, quiet_ns;
+	int by, first, number; /* index in their names + 1 */
+	struct strs to;
+	enum tri off;
+	/* not from the file's own text */
+	struct rein_alert_rule rule;
+	const char *file;
+	unsigned line;
+};
+
+struct webhook {
+	const char *name, *url, *secret_file;
+	uint64_t per_minute;
+	enum tri off;
+	bool replaced; /* a later layer has the same name */
+	const char *file;
+	unsigned line;
+};
+
 #define VEC(type)                                                                                  \
 	struct {                                                                                   \
 		type *v;                                                                           \
@@ -171,6 +199,8 @@ struct document {
 	VEC(struct effect_rule) effects;
 	int on_failure; /* enum rein_policy_failure + 1 */
 	struct strs validate;
+	VEC(struct alert) alerts;
+	VEC(struct webhook) webhooks;
 	VEC(struct test) tests;
 };
 
@@ -229,6 +259,8 @@ struct rein_policy {
 	char why[REIN_ERR_MSG_MAX]; /* broken */
 	VEC(const struct rule *) live;	 /* rules that speak */
 	VEC(const struct effect_rule *) live_effects;
+	VEC(struct rein_alert_rule) alerts;
+	VEC(struct rein_webhook) webhooks;
 	unsigned remarks_n;
 	struct remark {
 		const char *file, *text;
@@ -236,6 +268,14 @@ struct rein_policy {
 		struct remark *next;
 	} *remarks, *last_remark;
 };
+
+/* policy.c */
+void remark(struct rein_policy *p, const char *file, unsigned line, const char *fmt, ...) REIN_PRINTF(4, 5);
+
+/* alerts.c */
+extern const struct table alert_table, webhook_table;
+int alerts_join(struct rein_policy *p, const struct source *src, const struct document *d, bool free_hand);
+int alerts_seal(struct rein_policy *p, struct rein_err *err);
 
 /* match.c */
 enum match { MATCH_NO = 0, MATCH_MAYBE, MATCH_YES };

@@ -8,11 +8,8 @@
 
 #include "policy/internal.h"
 
-static void remark(struct rein_policy *p, const char *file, unsigned line, const char *fmt, ...)
-	REIN_PRINTF(4, 5);
-
 /* Never fails: a remark that finds no memory is a remark less. */
-static void remark(struct rein_policy *p, const char *file, unsigned line, const char *fmt, ...)
+void remark(struct rein_policy *p, const char *file, unsigned line, const char *fmt, ...)
 {
 	struct remark *r = pool_alloc(&p->pool, sizeof(*r));
 	char text[400];
@@ -309,6 +306,8 @@ static int join(struct rein_policy *p, const struct source *src, const struct do
 		rc = JOIN_RULES(p, src, d, rules, free_hand);
 	if (rc == 0)
 		rc = JOIN_RULES(p, src, d, effects, free_hand);
+	if (rc == 0)
+		rc = alerts_join(p, src, d, free_hand);
 	for (size_t i = 0; i < d->tests.n && rc == 0; i++) {
 		if (rein_grow(p->all.tests.v, p->all.tests.n, p->all.tests.cap) < 0)
 			rc = -1;
@@ -436,6 +435,8 @@ int rein_policy_seal(struct rein_policy *p, struct rein_err *err)
 		qsort(p->live.v, p->live.n, sizeof(p->live.v[0]), order_rules);
 	if (p->live_effects.n)
 		qsort(p->live_effects.v, p->live_effects.n, sizeof(p->live_effects.v[0]), order_effects);
+	if (alerts_seal(p, err) < 0)
+		return broken(p, err);
 	fill_settings(p);
 	p->sealed = true;
 	return 0;
@@ -475,6 +476,8 @@ void rein_policy_free(struct rein_policy *p)
 	document_done(&p->all);
 	rein_free(p->live.v);
 	rein_free(p->live_effects.v);
+	rein_free(p->alerts.v);
+	rein_free(p->webhooks.v);
 	pool_done(&p->pool);
 	rein_free(p);
 }

@@ -29,6 +29,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/action.h"
+#include "model/alert.h"
 #include "model/decision.h"
 
 struct rein_policy;
@@ -127,6 +128,10 @@ struct rein_policy_settings {
 void rein_policy_settings(const struct rein_policy *p, struct rein_policy_settings *ret);
 /* false: no such profile */
 bool rein_policy_profile(const struct rein_policy *p, const char *name, struct rein_policy_limits *ret);
+
+/* Whom to call when; what each names is there. They live as long as the policy. */
+const struct rein_alert_rule *rein_policy_alerts(const struct rein_policy *p, size_t *n);
+const struct rein_webhook *rein_policy_webhooks(const struct rein_policy *p, size_t *n);
 
 /* The policy in force as YAML that reads as the same policy. */
 void rein_policy_format(const struct rein_policy *p, struct rein_buf *b);

@@ -332,6 +332,8 @@ static const struct field document_fields[] = {
 	{"effects", F_LIST, offsetof(struct document, effects), NULL, &effect_table},
 	{"on_failure", F_CHOICE, offsetof(struct document, on_failure), failure_names},
 	{"validate", F_STRS, offsetof(struct document, validate)},
+	{"alerts", F_LIST, offsetof(struct document, alerts), NULL, &alert_table},
+	{"webhooks", F_NAMED, offsetof(struct document, webhooks), NULL, &webhook_table},
 	{"tests", F_LIST, offsetof(struct document, tests), NULL, &test_table},
 	{0},
 };
@@ -355,6 +357,8 @@ void document_done(struct document *d)
 	rein_free(d->environments.v);
 	rein_free(d->rules.v);
 	rein_free(d->effects.v);
+	rein_free(d->alerts.v);
+	rein_free(d->webhooks.v);
 	rein_free(d->tests.v);
 	*d = (struct document){0};
 }

@@ -1,51 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The alert engine: per rule and key one small memory of times, bounded; nothing else. */
-#include "record/alert.h"
+/* The alert engine: per rule and key one small memory of times, bounded; nothing else. Pure. */
+#include "record/alert_memory.h"
+
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "record/event.h"
+#include "record/filter.h"
 #include "record/head.h"
 #include "record/shape.h"
 #include "record/sha256.h"
-
-#define RING 256 /* largest count of a rate rule */
-
-struct memory {
-	uint64_t hash; /* of rule and key; 0 = empty */
-	uint64_t *time; /* ring of RATE */
-	unsigned at;
-	uint64_t armed_ns; /* SEQUENCE: when the first part was seen */
-	uint64_t fired_ns, swallowed;
-};
-
-struct rein_alerts {
-	const struct rein_alert_rule *rule;
-	size_t nrule;
-	struct memory *m;
-	size_t n, cap;
-};
-
-const struct rein_alert_rule rein_alert_defaults[] = {
-	{.name = "violations.many", .kind = REIN_ALERT_RATE, .match = {.type = "violation"},
-	 .field = REIN_ALERT_BY_AGENT, .count = 3, .window_ns = 600 * REIN_NS_PER_S,
-	 .cooldown_ns = 600 * REIN_NS_PER_S, .to_stderr = true, .desktop = true},
-	{.name = "refusals.many", .kind = REIN_ALERT_RATE, .match = {.type = "decision", .decision = "deny"},
-	 .field = REIN_ALERT_BY_AGENT, .count = 10, .window_ns = 600 * REIN_NS_PER_S,
-	 .cooldown_ns = 600 * REIN_NS_PER_S, .to_stderr = true},
-	{.name = "agent.new", .kind = REIN_ALERT_FIRST, .match = {.type = "request"},
-	 .field = REIN_ALERT_BY_AGENT, .to_stderr = true},
-	{.name = "delete.many", .kind = REIN_ALERT_THRESHOLD, .match = {.type = "commit"},
-	 .field = REIN_ALERT_OF_DELETED, .count = 1000, .to_stderr = true, .desktop = true},
-	{.name = "override.used", .kind = REIN_ALERT_RATE, .match = {.type = "override"},
-	 .field = REIN_ALERT_BY_ALL, .count = 1, .window_ns = REIN_NS_PER_S, .to_stderr = true,
-	 .desktop = true},
-	{.name = "secret.then-network", .kind = REIN_ALERT_SEQUENCE,
-	 .match = {.type = "violation", .text = "secret"}, .then = {.type = "network"},
-	 .window_ns = 300 * REIN_NS_PER_S, .cooldown_ns = 60 * REIN_NS_PER_S, .to_stderr = true,
-	 .desktop = true},
-};
-const size_t rein_alert_ndefaults = ARRAY_SIZE(rein_alert_defaults);
 
 int rein_alerts_new(const struct rein_alert_rule *rule, size_t n, struct rein_alerts **ret,
 		    struct rein_err *err)
@@ -55,13 +21,17 @@ int rein_alerts_new(const struct rein_alert_rule *rule, size_t n, struct rein_al
 	for (size_t i = 0; i < n; i++) {
 		const struct rein_alert_rule *r = &rule[i];
 
-		if (r->kind == REIN_ALERT_RATE && (r->count == 0 || r->count > RING || !r->window_ns))
-			return rein_err_set(err, REIN_E_INVALID,
-					    "alert '%s': a rate needs a count of 1 to %d and a window",
-					    r->name, RING);
-		if (r->kind == REIN_ALERT_NONE || (r->kind == REIN_ALERT_SEQUENCE && !r->window_ns) ||
+		if (r->kind == REIN_ALERT_RATE &&
+		    (r->count == 0 || r->count > REIN_ALERT_COUNT_MAX || !r->window_ns))
+			return rein_err_set(
+				err, REIN_E_INVALID,
+				"alert '%s': a rate needs a count of 1 to %d and a window", r->name,
+				REIN_ALERT_COUNT_MAX);
+		if (r->kind == REIN_ALERT_NONE ||
+		    (r->kind == REIN_ALERT_SEQUENCE && !r->window_ns) ||
 		    (r->kind == REIN_ALERT_THRESHOLD) != (r->field >= REIN_ALERT_OF_DELETED))
-			return rein_err_set(err, REIN_E_INVALID, "alert '%s' is incomplete", r->name);
+			return rein_err_set(err, REIN_E_INVALID, "alert '%s' is incomplete",
+					    r->name);
 	}
 	a = rein_alloc(sizeof(*a));
 	if (!a)
@@ -91,7 +61,7 @@ static uint64_t mix(uint64_t h, const void *p, size_t n)
 	return h;
 }
 
-static struct memory *slot(struct memory *m, size_t cap, uint64_t hash)
+static struct rein_alert_memory *slot(struct rein_alert_memory *m, size_t cap, uint64_t hash)
 {
 	size_t i = hash & (cap - 1);
 
@@ -100,33 +70,69 @@ static struct memory *slot(struct memory *m, size_t cap, uint64_t hash)
 	return &m[i];
 }
 
-/* Memory of a rule and key; *is_new tells whether it was there. */
-static struct memory *memory_of(struct rein_alerts *a, size_t rule, const char *key, bool *is_new)
+static int by_use(const void *a, const void *b)
 {
-	uint64_t h = mix(mix(1469598103934665603ull, &rule, sizeof(rule)), key, strlen(key));
-	struct memory *m;
+	const struct rein_alert_memory *x = a, *y = b;
 
-	h ^= h >> 31;
-	h = h ? h : 1;
-	if (a->n * 2 >= a->cap) {
-		size_t cap = a->cap ? a->cap * 2 : 256;
-		struct memory *v = rein_calloc(cap, sizeof(*v));
+	return x->used_ns > y->used_ns ? -1 : x->used_ns < y->used_ns;
+}
 
-		if (!v)
-			return NULL;
-		for (size_t i = 0; i < a->cap; i++)
-			if (a->m[i].hash)
-				*slot(v, cap, a->m[i].hash) = a->m[i];
-		rein_free(a->m);
-		a->m = v;
-		a->cap = cap;
-	}
-	m = slot(a->m, a->cap, h);
+/* Into a table of another size; keep: the most recently used so many, the rest is forgotten. */
+static int resize(struct rein_alerts *a, size_t cap, size_t keep)
+{
+	struct rein_alert_memory *v = rein_calloc(cap, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return -1;
+	for (size_t i = 0; i < a->cap; i++)
+		if (a->m[i].hash)
+			a->m[n++] = a->m[i];
+	if (n > keep)
+		qsort(a->m, n, sizeof(*a->m), by_use);
+	for (size_t i = 0; i < n; i++)
+		if (i < keep)
+			*slot(v, cap, a->m[i].hash) = a->m[i];
+		else
+			rein_free(a->m[i].time);
+	rein_free(a->m);
+	a->m = v;
+	a->cap = cap;
+	a->n = n < keep ? n : keep;
+	return 0;
+}
+
+struct rein_alert_memory *rein_alerts_memory(struct rein_alerts *a, uint64_t hash, bool *is_new)
+{
+	struct rein_alert_memory *m;
+	int rc = 0;
+
+	if (a->n >= REIN_ALERT_MEMORIES)
+		rc = resize(a, a->cap, REIN_ALERT_MEMORIES / 2);
+	else if (a->n * 2 >= a->cap)
+		rc = resize(a, a->cap ? a->cap * 2 : 256, SIZE_MAX);
+	if (rc < 0)
+		return NULL;
+	m = slot(a->m, a->cap, hash);
 	*is_new = !m->hash;
 	if (*is_new) {
-		m->hash = h;
+		m->hash = hash;
 		a->n++;
 	}
+	return m;
+}
+
+/* Memory of a rule and key; *is_new tells whether it was there. */
+static struct rein_alert_memory *memory_of(struct rein_alerts *a, size_t rule, const char *key,
+					   uint64_t now, bool *is_new)
+{
+	uint64_t h = mix(mix(1469598103934665603ull, &rule, sizeof(rule)), key, strlen(key));
+	struct rein_alert_memory *m;
+
+	h ^= h >> 31;
+	m = rein_alerts_memory(a, h ? h : 1, is_new);
+	if (m)
+		m->used_ns = now;
 	return m;
 }
 
@@ -179,6 +185,8 @@ static uint64_t number_of(enum rein_alert_field f, const struct rein_event *ev)
 		return ev->effects.deleted;
 	case REIN_ALERT_OF_MODIFIED:
 		return ev->effects.modified;
+	case REIN_ALERT_OF_CREATED:
+		return ev->effects.created;
 	case REIN_ALERT_OF_NET_OUT:
 		return ev->used.net_out;
 	case REIN_ALERT_OF_DURATION:
@@ -191,7 +199,7 @@ static uint64_t number_of(enum rein_alert_field f, const struct rein_event *ev)
 }
 
 /* The count-th newest event is within the window: the rate is reached. */
-static int rate(const struct rein_alert_rule *r, struct memory *m, uint64_t now,
+static int rate(const struct rein_alert_rule *r, struct rein_alert_memory *m, uint64_t now,
 		struct rein_err *err)
 {
 	uint64_t oldest;
@@ -200,6 +208,7 @@ static int rate(const struct rein_alert_rule *r, struct memory *m, uint64_t now,
 		m->time = rein_calloc(r->count, sizeof(*m->time));
 		if (!m->time)
 			return rein_err_nomem(err);
+		m->ntime = (unsigned)r->count;
 	}
 	m->time[m->at] = now;
 	m->at = (m->at + 1) % (unsigned)r->count;
@@ -208,16 +217,16 @@ static int rate(const struct rein_alert_rule *r, struct memory *m, uint64_t now,
 }
 
 static int decide(struct rein_alerts *a, size_t i, const struct rein_event *ev, const char *key,
-		  struct memory **ret, struct rein_err *err)
+		  struct rein_alert_memory **ret, struct rein_err *err)
 {
 	const struct rein_alert_rule *r = &a->rule[i];
 	bool first, matches = rein_filter_match(&r->match, ev);
 	bool then = r->kind == REIN_ALERT_SEQUENCE && rein_filter_match(&r->then, ev);
-	struct memory *m;
+	struct rein_alert_memory *m;
 
 	if (!matches && !then)
 		return 0;
-	m = memory_of(a, i, key, &first);
+	m = memory_of(a, i, key, ev->time_ns, &first);
 	if (!m)
 		return rein_err_nomem(err);
 	*ret = m;
@@ -276,7 +285,7 @@ int rein_alerts_feed(struct rein_alerts *a, uint64_t line, const struct rein_eve
 	for (size_t i = 0; i < a->nrule; i++) {
 		const struct rein_alert_rule *r = &a->rule[i];
 		struct rein_alert x = {.rule = r, .line = line, .time_ns = ev->time_ns};
-		struct memory *m = NULL;
+		struct rein_alert_memory *m = NULL;
 		uint64_t id;
 		int rc;
 
@@ -295,6 +304,10 @@ int rein_alerts_feed(struct rein_alerts *a, uint64_t line, const struct rein_eve
 		snprintf(x.id, sizeof(x.id), "%016llx", (unsigned long long)id);
 		x.count = r->count;
 		x.swallowed = m->swallowed;
+		copy(x.event, sizeof(x.event), ev->id);
+		copy(x.action, sizeof(x.action), ev->action);
+		copy(x.agent, sizeof(x.agent), ev->agent);
+		copy(x.session, sizeof(x.session), ev->session);
 		describe(&x, ev);
 		m->fired_ns = ev->time_ns;
 		m->swallowed = 0;
@@ -308,14 +321,23 @@ int rein_alerts_feed(struct rein_alerts *a, uint64_t line, const struct rein_eve
 void rein_alert_json(const struct rein_alert *a, struct rein_buf *b)
 {
 	struct rein_json j = {.b = b};
+	char when[REIN_EVENT_TIME_LEN + 1], host[65] = "";
 
+	rein_event_time(a->time_ns, when);
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		host[0] = '\0';
 	rein_json_open(&j, '{');
 	rein_json_kstr(&j, "id", a->id);
 	rein_json_kstr(&j, "rule", a->rule->name);
-	rein_json_kstr(&j, "key", a->key);
-	rein_json_ku64(&j, "line", a->line);
-	rein_json_ku64(&j, "time_ns", a->time_ns);
-	rein_json_ku64(&j, "swallowed", a->swallowed);
 	rein_json_kstr(&j, "text", a->text);
+	rein_json_kstr(&j, "time", when);
+	rein_json_kstr(&j, "host", host);
+	rein_json_kstr(&j, "key", a->key);
+	rein_json_kstr(&j, "agent", a->agent);
+	rein_json_kstr(&j, "session", a->session);
+	rein_json_kstr(&j, "action", a->action);
+	rein_json_kstr(&j, "event", a->event);
+	rein_json_ku64(&j, "line", a->line);
+	rein_json_ku64(&j, "swallowed", a->swallowed);
 	rein_json_close(&j, '}');
 }

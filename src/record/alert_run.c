@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Running alerts over the record. A cursor file says which line is next; it moves only after the
- * alerts of the lines before it were delivered and recorded. Lines before the cursor are read again
- * to learn from them (rates, what was seen before), silently.
+ * Running alerts over the record. Two places are kept: the memory's (alerts.state, a cache: where
+ * reading goes on) and the cursor (alerts.cursor: which line may fire next). The cursor moves only
+ * after the alerts of the lines before it were taken and recorded. Lines before the cursor that the
+ * memory does not know are read to learn from them, silently. An alert that is already in the log
+ * as an event was taken before a crash and is not fired again.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/file.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "record/alert.h"
+#include "record/alert_memory.h"
 #include "record/internal.h"
 
 struct runner {
 	struct rein_alerts *a;
-	uint64_t cursor, next;
-	rein_alert_fn *deliver;
-	void *arg;
+	int dirfd;
+	uint64_t cursor;
+	struct rein_alert_place at;
 	struct rein_alert *fired;
 	size_t n, cap;
 };
@@ -34,78 +36,76 @@ static int keep(void *arg, const struct rein_alert *x, struct rein_err *err)
 	return 0;
 }
 
+static void already(struct runner *r, struct rein_str id)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (!rein_str_eq(rein_str(r->fired[i].id), id))
+			r->fired[kept++] = r->fired[i];
+	r->n = kept;
+}
+
 static int on_line(void *arg, const struct rein_line *l, struct rein_err *err)
 {
 	struct runner *r = arg;
 	struct rein_event_read ev;
 	struct rein_err ignored = {0};
-	int rc;
+	int rc = 0;
 
-	r->next = l->index + 1;
+	r->at = (struct rein_alert_place){l->index + 1, l->segment, l->offset + l->text.n + 1};
 	if (rein_event_parse(l->text, &ev, &ignored) < 0)
 		return 0;
-	rc = rein_alerts_feed(r->a, l->index, &ev.ev, l->index >= r->cursor ? keep : NULL, r, err);
+	if (ev.ev.type == REIN_EV_ALERT)
+		already(r, rein_event_extra(&ev.ev, "alert"));
+	else
+		rc = rein_alerts_feed(r->a, l->index, &ev.ev, l->index >= r->cursor ? keep : NULL,
+				      r, err);
 	rein_event_read_done(&ev);
 	return rc < 0 ? rc : 0;
 }
 
-static int spawn_with(const char *path, char **argv, struct rein_str input, struct rein_err *err)
+/* What lies behind the memory's place; over budget: -REIN_E_BUSY, nothing read. */
+static int read_new(struct runner *r, uint64_t budget, struct rein_err *err)
 {
-	posix_spawn_file_actions_t fa;
-	int p[2], status = 0, rc;
-	pid_t pid;
+	auto_free uint64_t *seg = NULL;
+	uint64_t todo = 0;
+	size_t n = 0;
 
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return rein_err_errno(err, "start '%s'", path);
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_adddup2(&fa, p[0], 0);
-	rc = posix_spawnp(&pid, path, &fa, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	close(p[0]);
-	if (rc == 0 && write(p[1], input.p, input.n) < 0)
-		status = 0; /* a command need not read its input */
-	close(p[1]);
-	errno = rc;
-	if (rc)
-		return rein_err_errno(err, "start '%s'", path);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return rein_err_set(err, REIN_E_FAILED, "'%s' failed", path);
-	return 0;
-}
+	if (rein_segments(r->dirfd, &seg, &n, err) < 0)
+		return -err->code;
+	for (int really = 0; really < 2; really++) {
+		const struct rein_alert_place from = r->at;
 
-int rein_alert_deliver(const struct rein_alert *a, struct rein_err *err)
-{
-	auto_buf struct rein_buf b = REIN_BUF(1 << 16);
-	struct rein_err ignored = {0};
+		for (size_t i = 0; i < n; i++) {
+			char name[REIN_SEGMENT_NAME];
+			auto_close int fd = -1;
+			struct stat st;
+			uint64_t index = from.line,
+				 begin = seg[i] == from.segment ? from.offset : 0, end;
 
-	rein_alert_json(a, &b);
-	rein_buf_char(&b, '\n');
-	if (b.failed)
-		return rein_err_nomem(err);
-	if (a->rule->to_stderr)
-		fprintf(stderr, "rein: alert %s\n", a->text);
-	if (a->rule->desktop && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))) {
-		char *argv[] = {(char *)(uintptr_t) "notify-send", (char *)(uintptr_t) "Rein",
-				(char *)(uintptr_t)a->text, NULL};
-
-		/* a desktop without the tool is no reason to repeat the alert for ever */
-		spawn_with("notify-send", argv, (struct rein_str){"", 0}, &ignored);
-	}
-	if (a->rule->command) {
-		char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
-				(char *)(uintptr_t)a->rule->command, NULL};
-
-		return spawn_with("/bin/sh", argv, (struct rein_str){b.p, b.n}, err);
+			if (seg[i] < from.segment)
+				continue;
+			rein_segment_name(seg[i], name);
+			fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+			if (fd < 0 && errno == ENOENT)
+				continue; /* pruned meanwhile */
+			if (fd < 0 || fstat(fd, &st) < 0)
+				return rein_err_errno(err, "open segment '%s' of the record", name);
+			todo += (uint64_t)st.st_size > begin ? (uint64_t)st.st_size - begin : 0;
+			if (!really || (uint64_t)st.st_size <= begin)
+				continue;
+			if ((!begin && rein_segment_first(fd, &index, err) < 0) ||
+			    rein_segment_lines(fd, seg[i], begin, (uint64_t)st.st_size, &index,
+					       on_line, r, &end, err) < 0)
+				return -err->code;
+		}
+		if (budget && !really && todo > budget)
+			return rein_err_set(err, REIN_E_BUSY,
+					    "%llu bytes of the record are new to the alerts",
+					    (unsigned long long)todo);
 	}
 	return 0;
-}
-
-static int deliver_plain(void *arg, const struct rein_alert *a, struct rein_err *err)
-{
-	(void)arg;
-	return rein_alert_deliver(a, err);
 }
 
 static uint64_t cursor_read(int fd)
@@ -119,12 +119,13 @@ static uint64_t cursor_read(int fd)
 	return n > 0 && rein_parse_u64(text, UINT64_MAX, &v) ? v : 0;
 }
 
-static int cursor_write(int fd, uint64_t v, struct rein_err *err)
+/* Losing it after quiet lines costs a second look at them; after an alert it is made durable. */
+static int cursor_write(int fd, uint64_t v, bool durable, struct rein_err *err)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%020llu\n", (unsigned long long)v);
 
-	if (pwrite(fd, text, (size_t)n, 0) != n || fdatasync(fd) < 0)
+	if (pwrite(fd, text, (size_t)n, 0) != n || (durable && fdatasync(fd) < 0))
 		return rein_err_errno(err, "remember which alerts were delivered");
 	return 0;
 }
@@ -133,7 +134,11 @@ static int record_alert(struct rein_record *log, const struct rein_alert *a, str
 {
 	struct rein_event ev = {.type = REIN_EV_ALERT,
 				.rule = rein_str(a->rule->name),
-				.detail = rein_str(a->text)};
+				.detail = rein_str(a->text),
+				.action = rein_str(a->action),
+				.agent = rein_str(a->agent),
+				.session = rein_str(a->session),
+				.prev = rein_str(a->event)};
 	char line[24];
 
 	snprintf(line, sizeof(line), "%llu", (unsigned long long)a->line);
@@ -142,35 +147,70 @@ static int record_alert(struct rein_record *log, const struct rein_alert *a, str
 	return rein_record_append(log, &ev, true, err);
 }
 
-int rein_alerts_run(const char *state_dir, const struct rein_alert_rule *rule, size_t n,
-		    rein_alert_fn *deliver, void *arg, struct rein_err *err)
+/* Take, record, move on: in this order, alert by alert. */
+static int hand_on(struct runner *r, int cursor_fd, const char *state_dir, rein_alert_fn *fire,
+		   void *arg, struct rein_err *err)
 {
-	struct runner r = {.deliver = deliver ? deliver : deliver_plain, .arg = arg};
 	struct rein_record *log = NULL;
-	auto_close int fd = -1;
+	int rc = r->n ? rein_record_open(state_dir, NULL, &log, err) : 0;
+
+	for (size_t i = 0; rc == 0 && i < r->n; i++) {
+		rc = fire ? fire(arg, &r->fired[i], err) : 0;
+		if (rc == 0)
+			rc = record_alert(log, &r->fired[i], err);
+		if (rc == 0 && (i + 1 == r->n || r->fired[i + 1].line != r->fired[i].line))
+			rc = cursor_write(cursor_fd, r->fired[i].line + 1, true, err);
+	}
+	rein_record_close(log);
+	return rc;
+}
+
+/* Looking takes a millisecond: who looks already is waited for a little, not for ever. */
+static int lock_cursor(int fd, bool patient, struct rein_err *err)
+{
+	for (int i = 0; flock(fd, patient ? LOCK_EX : LOCK_EX | LOCK_NB) < 0; i++) {
+		struct timespec ts = {.tv_nsec = 2000000};
+
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return rein_err_errno(err, "lock the alert cursor");
+		if (i >= 25)
+			return rein_err_set(err, REIN_E_BUSY, "another process looks for alerts");
+		nanosleep(&ts, NULL);
+	}
+	return 0;
+}
+
+int rein_alerts_run(const char *state_dir, const struct rein_alert_rule *rule, size_t n,
+		    uint64_t budget, rein_alert_fn *fire, void *arg, struct rein_err *err)
+{
+	auto_close int dirfd = rein_record_dir(state_dir, false, err), fd = -1;
+	struct runner r = {.dirfd = dirfd};
+	struct rein_alert_place before;
 	int rc;
 
-	if (rein_record_open(state_dir, NULL, &log, err) < 0)
-		return -err->code;
-	fd = openat(log->dirfd, "alerts.cursor", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	rc = fd < 0 || flock(fd, LOCK_EX) < 0 ? rein_err_errno(err, "open the alert cursor") : 0;
-	if (rc == 0) {
-		r.cursor = r.next = cursor_read(fd);
-		rc = rein_alerts_new(rule, n, &r.a, err);
-	}
+	if (dirfd < 0)
+		return err->code == REIN_E_NOTFOUND ? 0 : -err->code;
+	fd = openat(dirfd, "alerts.cursor", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return rein_err_errno(err, "open the alert cursor");
+	rc = lock_cursor(fd, budget == 0, err);
 	if (rc == 0)
-		rc = rein_record_each(log->dirfd, 0, on_line, &r, err);
-	for (size_t i = 0; rc == 0 && i < r.n; i++) {
-		rc = r.deliver(r.arg, &r.fired[i], err);
-		if (rc == 0)
-			rc = record_alert(log, &r.fired[i], err);
-		if (rc == 0 && (i + 1 == r.n || r.fired[i + 1].line != r.fired[i].line))
-			rc = cursor_write(fd, r.fired[i].line + 1, err);
-	}
-	if (rc == 0 && r.next != r.cursor)
-		rc = cursor_write(fd, r.next, err);
+		rc = rein_alerts_new(rule, n, &r.a, err);
+	if (rc == 0)
+		rc = rein_alerts_restore(r.a, dirfd, &r.at, err);
+	r.cursor = cursor_read(fd);
+	before = r.at;
+	if (rc == 0)
+		rc = read_new(&r, budget, err);
+	if (rc == 0)
+		rc = hand_on(&r, fd, state_dir, fire, arg, err);
+	if (rc == 0 && r.at.line > r.cursor)
+		rc = cursor_write(fd, r.at.line, r.n > 0, err);
+	if (rc == 0 && r.at.line != before.line)
+		rc = rein_alerts_save(r.a, dirfd, &r.at, err);
 	rein_alerts_free(r.a);
 	rein_free(r.fired);
-	rein_record_close(log);
 	return rc < 0 ? rc : (int)r.n;
 }

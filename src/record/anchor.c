@@ -8,15 +8,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "record/anchor.h"
 #include "record/internal.h"
+#include "record/spawn.h"
+#include "record/webhook.h"
+
+#define COMMAND_NS (60 * REIN_NS_PER_S)
 
 static int to_file(const char *path, struct rein_str line)
 {
@@ -29,9 +32,9 @@ static int to_file(const char *path, struct rein_str line)
 	return write(fd, text, (size_t)n) == n ? 0 : -1; /* one write: lines do not mix */
 }
 
-static int to_syslog(struct rein_str line)
+static int to_syslog(const char *socket_path, struct rein_str line)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	char text[REIN_RECORD_HEAD_SIZE + 32];
 	/* <110> = security audit facility, informational */
@@ -39,6 +42,7 @@ static int to_syslog(struct rein_str line)
 
 	if (fd < 0 || n < 0 || n >= (int)sizeof(text))
 		return -1;
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", socket_path);
 	return sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&sa, sizeof(sa)) == n
 		       ? 0
 		       : -1;
@@ -49,46 +53,25 @@ void rein_record_anchor(struct rein_record *r, struct rein_str line)
 	/* Failures are seen by `rein audit verify --anchor` as a gap, not here: see above. */
 	if (r->config.anchor_path[0] && to_file(r->config.anchor_path, line) < 0)
 		r->config.anchor_path[0] = '\0'; /* do not try again with this handle */
-	if (r->config.anchor_syslog && to_syslog(line) < 0)
-		r->config.anchor_syslog = false;
+	if (r->config.anchor_syslog[0] && to_syslog(r->config.anchor_syslog, line) < 0)
+		r->config.anchor_syslog[0] = '\0';
 }
 
-static int run_with_input(const char *command, struct rein_str line, struct rein_err *err)
+static int to_command(const char *command, struct rein_str line, struct rein_err *err)
 {
-	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
-			(char *)(uintptr_t)command, NULL};
-	posix_spawn_file_actions_t fa;
-	int p[2], status = 0, rc;
-	pid_t pid;
+	auto_buf struct rein_buf b = REIN_BUF(REIN_RECORD_HEAD_SIZE + 2);
 
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return rein_err_errno(err, "start the anchor command");
-	posix_spawn_file_actions_init(&fa);
-	posix_spawn_file_actions_adddup2(&fa, p[0], 0);
-	rc = posix_spawn(&pid, "/bin/sh", &fa, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	close(p[0]);
-	if (rc == 0) {
-		/* 400 bytes: fits the pipe whether or not the command reads them */
-		if (write(p[1], line.p, line.n) < 0 || write(p[1], "\n", 1) < 0)
-			rc = errno;
-		close(p[1]);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	} else {
-		close(p[1]);
-	}
-	errno = rc;
-	if (rc)
-		return rein_err_errno(err, "start the anchor command");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return rein_err_set(err, REIN_E_FAILED, "the anchor command failed with status %d",
-				    WIFEXITED(status) ? WEXITSTATUS(status) : 128);
-	return 0;
+	rein_buf_str(&b, line);
+	rein_buf_char(&b, '\n');
+	if (b.failed)
+		return rein_err_nomem(err);
+	return rein_spawn_shell(command, (struct rein_str){b.p, b.n}, COMMAND_NS, err) < 0
+		       ? rein_err_prefix(err, "the anchor command")
+		       : 0;
 }
 
-int rein_record_anchor_now(struct rein_record *r, const char *path, const char *command,
-			   bool use_syslog, struct rein_err *err)
+int rein_record_anchor_now(struct rein_record *r, const struct rein_anchor_to *to,
+			   struct rein_err *err)
 {
 	struct rein_published pub;
 
@@ -96,11 +79,22 @@ int rein_record_anchor_now(struct rein_record *r, const char *path, const char *
 		return -err->code;
 	if (!pub.present)
 		return rein_err_set(err, REIN_E_NOTFOUND, "the record has no head yet");
-	if (path && to_file(path, pub.line) < 0)
-		return rein_err_errno(err, "write the head to '%s'", path);
-	if (use_syslog && to_syslog(pub.line) < 0)
+	if (to->path && to_file(to->path, pub.line) < 0)
+		return rein_err_errno(err, "write the head to '%s'", to->path);
+	if (to->use_syslog && to_syslog(r->config.anchor_syslog[0] ? r->config.anchor_syslog
+									: REIN_SYSLOG_SOCKET,
+						pub.line) < 0)
 		return rein_err_errno(err, "send the head to the system log");
-	if (command && run_with_input(command, pub.line, err) < 0)
-		return -err->code;
-	return 0;
+	if (to->webhook) {
+		struct rein_webhook w = {
+			.name = "anchor",
+			.url = to->webhook,
+			.secret_file = r->config.anchor_secret[0] ? r->config.anchor_secret : NULL};
+		char id[24];
+
+		snprintf(id, sizeof(id), "head-%llu", (unsigned long long)pub.head.n);
+		if (rein_webhook_send(r->dirfd, &w, id, pub.line, NULL, err) < 0)
+			return -err->code;
+	}
+	return to->command ? to_command(to->command, pub.line, err) : 0;
 }

@@ -5,8 +5,14 @@
 
 #include <rein/record.h>
 
-/* Each destination may be NULL / false. The command gets the head on its standard input. */
-int rein_record_anchor_now(struct rein_record *r, const char *path, const char *command,
-			   bool use_syslog, struct rein_err *err);
+struct rein_anchor_to { /* what is NULL or false is not asked for */
+	const char *path;    /* appended to it */
+	const char *command; /* gets the head on its standard input */
+	const char *webhook; /* an address; POST, signed */
+	bool use_syslog;
+};
+
+int rein_record_anchor_now(struct rein_record *r, const struct rein_anchor_to *to,
+			   struct rein_err *err);
 
 #endif

@@ -15,50 +15,15 @@
 
 #define NODES 256 /* more than the largest event needs */
 
-static const char *const type_names[] = {
-	[REIN_EV_NONE] = "",
-	[REIN_EV_REQUEST] = "request",
-	[REIN_EV_DECISION] = "decision",
-	[REIN_EV_APPROVAL] = "approval",
-	[REIN_EV_ESCALATION] = "escalation",
-	[REIN_EV_RUN_START] = "run.start",
-	[REIN_EV_RUN_END] = "run.end",
-	[REIN_EV_EFFECTS] = "effects",
-	[REIN_EV_COMMIT] = "commit",
-	[REIN_EV_DISCARD] = "discard",
-	[REIN_EV_ROLLBACK] = "rollback",
-	[REIN_EV_UNDO] = "undo",
-	[REIN_EV_REDO] = "redo",
-	[REIN_EV_CONFLICT] = "conflict",
-	[REIN_EV_VIOLATION] = "violation",
-	[REIN_EV_NETWORK] = "network",
-	[REIN_EV_LIMIT] = "limit",
-	[REIN_EV_POLICY] = "policy",
-	[REIN_EV_ADMIN] = "admin",
-	[REIN_EV_OVERRIDE] = "override",
-	[REIN_EV_STOP] = "stop",
-	[REIN_EV_TOKEN] = "token",
-	[REIN_EV_TRUST] = "trust",
-	[REIN_EV_BREAKER] = "breaker",
-	[REIN_EV_SNAPSHOT] = "snapshot",
-	[REIN_EV_ALERT] = "alert",
-	[REIN_EV_REPAIR] = "repair",
-	[REIN_EV_PRUNE] = "prune",
-	[REIN_EV_HOLD] = "hold",
-	[REIN_EV_RELEASE] = "release",
-	[REIN_EV_EXPORT] = "export",
-};
-_Static_assert(ARRAY_SIZE(type_names) == REIN_EV__MAX, "every type has a name");
-
 const char *rein_event_type_name(enum rein_event_type t)
 {
-	return (unsigned)t < REIN_EV__MAX ? type_names[t] : "";
+	return (unsigned)t < REIN_EV__MAX ? rein_event_types[t] : "";
 }
 
 enum rein_event_type rein_event_type_of(struct rein_str name)
 {
 	for (int i = 1; i < REIN_EV__MAX; i++)
-		if (rein_str_eq(name, rein_str(type_names[i])))
+		if (rein_str_eq(name, rein_str(rein_event_types[i])))
 			return (enum rein_event_type)i;
 	return REIN_EV_NONE;
 }
@@ -288,7 +253,7 @@ static int write_field(const struct rein_event *ev, const struct field *f, struc
 	case K_TYPE:
 		if (ev->type <= REIN_EV_NONE || ev->type >= REIN_EV__MAX)
 			return rein_err_set(err, REIN_E_INVALID, "event without a type");
-		rein_json_cstr(j, type_names[ev->type]);
+		rein_json_cstr(j, rein_event_types[ev->type]);
 		break;
 	case K_TIME:
 		rein_event_time(ev->time_ns, time);

@@ -78,7 +78,7 @@ bool rein_filter_match(const struct rein_filter *f, const struct rein_event *ev)
 	return same(f->agent, ev->agent) && same(f->session, ev->session) &&
 	       same(f->level, ev->level) && same(f->decision, ev->decision) &&
 	       same(f->result, ev->result) && same(f->txn, ev->txn) &&
-	       same(f->action, ev->action) && same(f->user, ev->user) &&
+	       same(f->action, ev->action) && same(f->user, ev->user) && same(f->rule, ev->rule) &&
 	       (!f->path || paths_match(f->path, ev)) && (!f->text || words_match(f->text, ev));
 }
 

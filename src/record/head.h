@@ -49,6 +49,8 @@ static inline const uint8_t *rein_key_pub(const struct rein_key *k)
 /* Key file: 0600, hexadecimal. Making one never replaces an existing file. */
 int rein_key_load(int dirfd, const char *name, struct rein_key *ret, struct rein_err *err);
 int rein_key_make(int dirfd, const char *name, struct rein_key *ret, struct rein_err *err);
+/* Over text that begins with a context of its own ("rein-webhook-v1\n"): never a head's. */
+void rein_key_sign(const struct rein_key *key, struct rein_str text, uint8_t sig[64]);
 /* The secret under which redacted values are hashed; made on first use, 0600. */
 int rein_key_redact(int dirfd, bool create, uint8_t ret[32], struct rein_err *err);
 

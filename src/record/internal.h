@@ -14,6 +14,8 @@
 #define REIN_RECORD_HEAD_SIZE 512 /* one sector: written whole or not at all */
 #define REIN_SEGMENT_BYTES    (64ull << 20)
 #define REIN_SEGMENT_NAME     16
+#define REIN_SYSLOG_SOCKET    "/dev/log"
+#define REIN_REDACT_OWN	      32 /* patterns of the user */
 
 /* Where the end of the log is, as far as written (not as far as durable). */
 struct rein_log_state {
@@ -45,9 +47,11 @@ struct rein_lines {
 struct rein_record_config {
 	uint64_t segment_bytes;
 	char anchor_path[512];
-	char anchor_command[512];
-	bool anchor_syslog;
+	char anchor_webhook[512], anchor_secret[512];
+	char anchor_syslog[108]; /* socket, or empty */
 	uint64_t keep_ns, keep_bytes; /* 0: for ever */
+	char redact[REIN_REDACT_OWN][256]; /* "NAME REGEX" */
+	size_t nredact;
 };
 
 struct rein_record {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "record/internal.h"
 #include "record/redact.h"
+#include "sys/file.h"
 
 /* A new directory is durable when the one that holds it is. */
 static int sync_dir(const char *path, const char *up)
@@ -71,21 +72,35 @@ static bool setting(struct rein_record_config *c, const char *key, const char *v
 		return rein_parse_size(v, &c->keep_bytes);
 	if (rein_streq(key, "anchor-path"))
 		return set_copy(c->anchor_path, sizeof(c->anchor_path), v);
-	if (rein_streq(key, "anchor-command"))
-		return set_copy(c->anchor_command, sizeof(c->anchor_command), v);
+	if (rein_streq(key, "anchor-webhook"))
+		return set_copy(c->anchor_webhook, sizeof(c->anchor_webhook), v);
+	if (rein_streq(key, "anchor-secret-file"))
+		return set_copy(c->anchor_secret, sizeof(c->anchor_secret), v);
+	if (rein_streq(key, "redact"))
+		return c->nredact < REIN_REDACT_OWN && strchr(v, ' ') && v[0] != ' ' &&
+		       set_copy(c->redact[c->nredact++], sizeof(c->redact[0]), v);
 	if (rein_streq(key, "anchor-syslog")) {
-		c->anchor_syslog = rein_streq(v, "yes");
-		return c->anchor_syslog || rein_streq(v, "no");
+		if (rein_streq(v, "no"))
+			return true;
+		return (rein_streq(v, "yes") || *v == '/') &&
+		       set_copy(c->anchor_syslog, sizeof(c->anchor_syslog),
+				*v == '/' ? v : REIN_SYSLOG_SOCKET);
 	}
 	return false;
 }
 
 int rein_record_config_read(int dirfd, struct rein_record_config *ret, struct rein_err *err)
 {
-	char text[4096], *save = NULL;
+	auto_buf struct rein_buf b = REIN_BUF(65536);
+	char *text, *save = NULL;
 
 	*ret = (struct rein_record_config){.segment_bytes = REIN_SEGMENT_BYTES};
-	read_small(dirfd, "config", text, sizeof(text));
+	if (faccessat(dirfd, "config", F_OK, 0) < 0 && errno == ENOENT)
+		return 0;
+	/* Settings that cannot be read could be patterns of secrets: go no further without them. */
+	if (rein_file_read(dirfd, "config", &b, err) < 0)
+		return rein_err_prefix(err, "the record's settings");
+	text = b.p;
 	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		char *eq = strchr(l, '=');
 
@@ -94,13 +109,15 @@ int rein_record_config_read(int dirfd, struct rein_record_config *ret, struct re
 		if (eq)
 			*eq = '\0';
 		if (!eq || !setting(ret, l, eq + 1))
-			return rein_err_set(err, REIN_E_INVALID, "record setting '%s' in '%s/config'",
-					    l, REIN_RECORD_DIR);
+			return rein_err_set(err, REIN_E_INVALID,
+					    "record setting '%s' in '%s/config'", l,
+					    REIN_RECORD_DIR);
 	}
 	return 0;
 }
 
-/* The name behind the uid, straight from the file: NSS modules would cost more than all the rest. */
+/* The name behind the uid, straight from the file: NSS modules would cost more than all the rest.
+ */
 static void user_name(char *out, size_t cap)
 {
 	char text[16384], want[24], *save = NULL;
@@ -128,8 +145,9 @@ static int boot_id(uint8_t out[16], struct rein_err *err)
 		if (*p != '-')
 			hex[n++] = *p;
 	if (n != 32 || !rein_unhex(hex, 16, out))
-		return rein_err_set(err, REIN_E_UNSUPPORTED,
-				    "cannot read /proc/sys/kernel/random/boot_id: is /proc mounted?");
+		return rein_err_set(
+			err, REIN_E_UNSUPPORTED,
+			"cannot read /proc/sys/kernel/random/boot_id: is /proc mounted?");
 	return 0;
 }
 
@@ -144,6 +162,20 @@ static int open_files(struct rein_record *r, struct rein_err *err)
 	return 0;
 }
 
+static int own_patterns(struct rein_record *r, struct rein_err *err)
+{
+	for (size_t i = 0; i < r->config.nredact; i++) {
+		char *name = r->config.redact[i], *regex = strchr(name, ' ');
+
+		*regex = '\0';
+		if (rein_redactor_add_pattern(r->own_redact, name, regex + 1, err) < 0)
+			return rein_err_prefix(err, "redact=%s in '%s/config'", name,
+					       REIN_RECORD_DIR);
+		*regex = ' ';
+	}
+	return 0;
+}
+
 /* What looks secret in our own environment is the agent's too. */
 static int open_redactor(struct rein_record *r, struct rein_err *err)
 {
@@ -153,7 +185,7 @@ static int open_redactor(struct rein_record *r, struct rein_err *err)
 		return 0;
 	if (rein_key_redact(r->dirfd, true, key, err) < 0 ||
 	    rein_redactor_new(key, &r->own_redact, err) < 0 ||
-	    rein_redactor_add_env(r->own_redact, environ, err) < 0)
+	    rein_redactor_add_env(r->own_redact, environ, err) < 0 || own_patterns(r, err) < 0)
 		return -err->code;
 	r->redact = r->own_redact;
 	return 0;

@@ -44,6 +44,9 @@ static int swap_dirs(int top, struct rein_record *old, const char *aside, struct
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		if (keep_file(old->dirfd, fresh, keep[i], err) < 0)
 			return -err->code;
+	/* Alerts nobody got yet are still to be delivered. */
+	if (renameat(old->dirfd, "outbox", fresh, "outbox") < 0 && errno != ENOENT)
+		return rein_err_errno(err, "keep the outbox for the new record");
 	if (fsync(fresh) < 0 || renameat(top, REIN_RECORD_DIR, top, aside) < 0 ||
 	    renameat(top, "audit.new", top, REIN_RECORD_DIR) < 0 || fsync(top) < 0)
 		return rein_err_errno(err, "set the damaged record aside");

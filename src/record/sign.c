@@ -57,3 +57,8 @@ bool rein_head_signed_by(struct rein_str line, const struct rein_head *h, const 
 	return !msg.failed && crypto_sign_ed25519_verify_detached(
 				      h->sig, (const unsigned char *)msg.p, msg.n, pub) == 0;
 }
+
+void rein_key_sign(const struct rein_key *key, struct rein_str text, uint8_t sig[64])
+{
+	crypto_sign_ed25519_detached(sig, NULL, (const unsigned char *)text.p, text.n, key->sk);
+}

@@ -129,10 +129,11 @@ assert len({len(r) for r in rows}) == 1, "rows of different length"'
 	rein audit rotate-key
 	rein audit verify --anchor heads
 	rein audit rebuild
-	rein audit alerts 2>said
-	grep -q 'alert agent.new' said
+	has "$(rein audit alerts --json)" '"fired":'
+	has "$(rein audit log --type alert --rule agent.new --json)" 'first time (claude)'
 	rein audit alerts 2>again
 	[ ! -s again ]
+	has "$(rein audit alerts --list --json)" '[]'
 	rein metrics >m
 	grep -q '^rein_actions_total 60$' m
 	grep -q '^rein_record_whole 1$' m

@@ -264,6 +264,70 @@ static void test_errors_say_what_was_meant(void **state)
 	says("mode: enforce\n", "'version: 1' is missing");
 }
 
+static void test_alerts_of_layers(void **state)
+{
+	static const char user[] =
+		"version: 1\n"
+		"webhooks:\n  ops: {url: \"https://x.example/in\", secret_file: /etc/s}\n  old: {off: true}\n"
+		"alerts:\n"
+		"  - {id: agent.new, off: true}\n"
+		"  - {id: delete.many, when: {type: commit}, number: deleted, reaches: 10, to: [\"webhook:ops\", \"webhook:old\"]}\n"
+		"  - {id: slow, when: {type: run.end}, number: duration, reaches: 5m, command: cat}\n"
+		"  - {id: s, when: {text: secret}, then: {type: network}, within: 5m, quiet: 10s, to: [stderr]}\n";
+	struct rein_policy *p = with(user, "version: 1\nalerts:\n  - {id: evil, when: {type: request}, first: agent, command: id}\n");
+	const struct rein_alert_rule *a, *found[4] = {0};
+	const struct rein_webhook *w;
+	auto_buf struct rein_buf once = REIN_BUF(1 << 20), twice = REIN_BUF(1 << 20);
+	struct rein_policy *again = NULL;
+	struct rein_err err = {0};
+	size_t n, nw;
+
+	(void)state;
+	w = rein_policy_webhooks(p, &nw);
+	assert_int_equal(nw, 1);
+	assert_string_equal(w->name, "ops");
+	assert_int_equal(w->per_minute, 30);
+	a = rein_policy_alerts(p, &n);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_not_equal(a[i].name, "agent.new");
+		assert_string_not_equal(a[i].name, "evil"); /* [P3] */
+		found[0] = rein_streq(a[i].name, "delete.many") ? &a[i] : found[0];
+		found[1] = rein_streq(a[i].name, "slow") ? &a[i] : found[1];
+		found[2] = rein_streq(a[i].name, "s") ? &a[i] : found[2];
+		found[3] = rein_streq(a[i].name, "override.used") ? &a[i] : found[3];
+	}
+	for (size_t i = 0; i < 4; i++)
+		assert_non_null(found[i]);
+	assert_int_equal(found[0]->kind, REIN_ALERT_THRESHOLD);
+	assert_int_equal(found[0]->count, 10);
+	assert_int_equal(found[0]->nwebhook, 2);
+	assert_string_equal(found[0]->match.type, "commit");
+	assert_int_equal(found[1]->count, 300ull * 1000000000);
+	assert_int_equal(found[1]->field, REIN_ALERT_OF_DURATION);
+	assert_int_equal(found[2]->kind, REIN_ALERT_SEQUENCE);
+	assert_int_equal(found[2]->cooldown_ns, 10ull * 1000000000);
+	assert_string_equal(found[2]->then.type, "network");
+	/* written out, it reads as the same */
+	rein_policy_format(p, &once);
+	assert_int_equal(rein_policy_new_empty(&again, &err), 0);
+	if (rein_policy_add(again, REIN_LAYER_USER, "again", (struct rein_str){once.p, once.n}, &err) < 0)
+		fail_msg("%s in\n%s", err.msg, once.p);
+	if (rein_policy_seal(again, &err) < 0)
+		fail_msg("%s in\n%s", err.msg, once.p);
+	rein_policy_format(again, &twice);
+	assert_string_equal(once.p, twice.p);
+	rein_policy_free(again);
+	rein_policy_free(p);
+	says("version: 1\nalerts:\n  - {id: a, when: {type: comit}, count: 1, within: 1s}\n", "did you mean 'commit'?");
+	says("version: 1\nalerts:\n  - {id: a, when: {type: commit}, count: 1}\n", "'within' is missing");
+	says("version: 1\nalerts:\n  - {id: a, when: {type: commit}, count: 1, within: 1s, first: agent}\n", "takes one of");
+	says("version: 1\nalerts:\n  - {id: a, count: 1, within: 1s, to: [\"webhook:x\"]}\n", "there is no webhook 'x'");
+	says("version: 1\nalerts:\n  - {id: a, count: 1, within: 1s, to: [mail]}\n", "a program to run is 'command'");
+	says("version: 1\nalerts:\n  - {id: a, count: 257, within: 1s}\n", "a count of at most 256");
+	says("version: 1\nwebhooks:\n  x: {url: \"http://example.com/\"}\n", "begins with https://");
+	says("version: 1\nwebhooks:\n  x: {url: \"https://e.com/\", secret_file: s}\n", "absolute path");
+}
+
 static void test_circumstances(void **state)
 {
 	struct rein_policy *p = with("version: 1\nrules:\n"
@@ -614,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
+		cmocka_unit_test(test_alerts_of_layers),
 		cmocka_unit_test(test_circumstances),
 		cmocka_unit_test(test_on_trial),
 		cmocka_unit_test(test_effects),

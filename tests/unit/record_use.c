@@ -11,7 +11,9 @@
 #include <ftw.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -307,6 +309,85 @@ static void no_secret_reaches_the_disk(void **state)
 		if (found_in)
 			fail_msg("'%s' is in the state directory", needle);
 	}
+}
+
+static void write_config(const char *text)
+{
+	auto_free char *path = rein_asprintf("%s/audit/config", dir);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void the_users_patterns_come_from_the_settings(void **state)
+{
+	struct rein_record *r = open_log(0);
+	struct rein_err err = {0};
+
+	(void)state;
+	rein_record_close(r);
+	write_config("# ours\nredact=badge BADGE-[0-9]{4}\nredact=door open=([a-z]+)\n");
+	r = open_log(0);
+	append(r, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("enter BADGE-4711 open=sesame now")});
+	rein_record_close(r);
+	needle = "4711";
+	nftw(dir, scan_file, 16, FTW_PHYS);
+	assert_false(found_in);
+	needle = "sesame";
+	nftw(dir, scan_file, 16, FTW_PHYS);
+	assert_false(found_in);
+	needle = "open=[redacted:door:"; /* the rest stays readable */
+	nftw(dir, scan_file, 16, FTW_PHYS);
+	assert_true(found_in);
+	found_in = 0;
+	/* A pattern that cannot be understood hides nothing: so nothing is written. */
+	write_config("redact=badge BADGE-[0-9\n");
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+	assert_non_null(strstr(err.msg, "redact=badge"));
+	write_config("redact=badge\n");
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+}
+
+/* Every published head goes to the file and to the log socket, and each of them fits afterwards. */
+static void heads_are_kept_elsewhere(void **state)
+{
+	auto_free char *sock = rein_asprintf("%s/log", dir), *path = rein_asprintf("%s/heads", dir), *config =
+		rein_asprintf("anchor-path=%s\nanchor-syslog=%s\n", path, sock);
+	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct rein_record *r = open_log(0);
+	struct rein_verify_result res;
+	struct rein_err err = {0};
+	char got[1024];
+	ssize_t n;
+	unsigned heads = 0;
+
+	(void)state;
+	rein_record_close(r);
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", sock);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	write_config(config);
+	r = open_log(0);
+	for (int i = 0; i < 3; i++)
+		append(r, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("x")});
+	rein_record_close(r);
+	while ((n = recv(fd, got, sizeof(got) - 1, 0)) > 0) {
+		got[n] = '\0';
+		assert_true(rein_starts(got, "<110>rein: head {\"v\":1,\"type\":\"head\","));
+		heads++;
+	}
+	assert_int_equal(heads, 3);
+	assert_int_equal(rein_record_verify(dir, &(struct rein_verify_options){.anchor = path}, &res, &err), 0);
+	assert_int_equal(res.anchors, 3);
+	/* Somebody without a system log goes on all the same. */
+	unlink(sock);
+	r = open_log(0);
+	append(r, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("x")});
+	rein_record_close(r);
+	assert_int_equal(rein_record_verify(dir, &(struct rein_verify_options){.anchor = path}, &res, &err), 0);
+	assert_int_equal(res.anchors, 4);
 }
 
 static void any_bytes_can_be_recorded(void **state)
@@ -731,15 +812,15 @@ static void alerts_fire_once_and_never_get_lost(void **state)
 	at(r, 82, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("rm y")});
 	rein_record_close(r);
 	/* The second delivery fails: it and what follows come again next time. */
-	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), on_alert, &err, &err),
+	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 0, on_alert, &err, &err),
 			 -REIN_E_FAILED);
 	assert_int_equal(nfired, 1);
-	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), on_alert, NULL, &err), 3);
+	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 0, on_alert, NULL, &err), 3);
 	assert_string_equal(fired[0], "rate");
 	assert_string_equal(fired[1], "sequence");
 	assert_string_equal(fired[2], "many");
 	assert_string_equal(fired[3], "first");
-	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), on_alert, NULL, &err), 0);
+	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 0, on_alert, NULL, &err), 0);
 }
 
 static void json_reader_is_strict(void **state)
@@ -769,6 +850,8 @@ int main(void)
 		cmocka_unit_test(known_secrets_vanish),
 		cmocka_unit_test(own_patterns_values_and_matchers),
 		IN_DIR(no_secret_reaches_the_disk),
+		IN_DIR(the_users_patterns_come_from_the_settings),
+		IN_DIR(heads_are_kept_elsewhere),
 		IN_DIR(any_bytes_can_be_recorded),
 		IN_DIR(the_index_finds_what_reading_finds),
 		IN_DIR(similar_operations_by_what_they_do),

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of events as they are stored and as people write them. */
+#include "model/event.h"
+
+const char *const rein_event_types[] = {
+	[REIN_EV_NONE] = "",
+	[REIN_EV_REQUEST] = "request",
+	[REIN_EV_DECISION] = "decision",
+	[REIN_EV_APPROVAL] = "approval",
+	[REIN_EV_ESCALATION] = "escalation",
+	[REIN_EV_RUN_START] = "run.start",
+	[REIN_EV_RUN_END] = "run.end",
+	[REIN_EV_EFFECTS] = "effects",
+	[REIN_EV_COMMIT] = "commit",
+	[REIN_EV_DISCARD] = "discard",
+	[REIN_EV_ROLLBACK] = "rollback",
+	[REIN_EV_UNDO] = "undo",
+	[REIN_EV_REDO] = "redo",
+	[REIN_EV_CONFLICT] = "conflict",
+	[REIN_EV_VIOLATION] = "violation",
+	[REIN_EV_NETWORK] = "network",
+	[REIN_EV_LIMIT] = "limit",
+	[REIN_EV_POLICY] = "policy",
+	[REIN_EV_ADMIN] = "admin",
+	[REIN_EV_OVERRIDE] = "override",
+	[REIN_EV_STOP] = "stop",
+	[REIN_EV_TOKEN] = "token",
+	[REIN_EV_TRUST] = "trust",
+	[REIN_EV_BREAKER] = "breaker",
+	[REIN_EV_SNAPSHOT] = "snapshot",
+	[REIN_EV_ALERT] = "alert",
+	[REIN_EV_REPAIR] = "repair",
+	[REIN_EV_PRUNE] = "prune",
+	[REIN_EV_HOLD] = "hold",
+	[REIN_EV_RELEASE] = "release",
+	[REIN_EV_EXPORT] = "export",
+	[REIN_EV__MAX] = NULL,
+};
+_Static_assert(sizeof(rein_event_types) / sizeof(rein_event_types[0]) == REIN_EV__MAX + 1,
+	       "every type has a name");
