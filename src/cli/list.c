@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <rein/classify.h>
+
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -157,6 +159,11 @@ int rein_cli_show(int argc, char **argv)
 	       rein_ui(stdout, state_colour(t.state)), rein_tx_state_name(t.state),
 	       rein_ui_off(stdout), t.reason ? ": " : "", t.reason ? rein_ui_path(t.reason) : "");
 	printf("command     %s\n", rein_ui_command(t.argv, t.argc, 1000));
+	if (t.level)
+		printf("judged      %s, %s%s%s\n", rein_level_name(t.level), rein_reach_name(t.reach),
+		       t.agent ? ", for agent " : "", t.agent ? rein_ui_path(t.agent) : "");
+	if (t.action)
+		printf("record      rein audit show %s\n", t.action);
 	printf("in          %s\n", rein_ui_path(t.cwd ? t.cwd : ""));
 	printf("workspace   %s\n", rein_ui_path(t.workspace ? t.workspace : ""));
 	printf("ran         %s, exit status %d, took %s\n", rein_ui_ago(t.created_ns, rein_now_ns()),

@@ -265,8 +265,9 @@ static bool is_thrown_away(const struct rein_judgement *j)
 	return j->has_after && rein_decision_enforced(&j->after) == REIN_DENY;
 }
 
+/* *by_person: somebody saw the objection, if there is one, and chose all the same. */
 static enum decision choose(struct rein_engine *e, const struct run_args *a,
-			    const struct rein_common *common, struct rein_run *r, char *rest)
+			    const struct rein_common *common, struct rein_run *r, char *rest, bool *by_person)
 {
 	static const enum decision after_failure[] = {
 		[REIN_FAILURE_DISCARD] = DISCARD, [REIN_FAILURE_HOLD] = HOLD, [REIN_FAILURE_COMMIT] = COMMIT};
@@ -284,7 +285,7 @@ static enum decision choose(struct rein_engine *e, const struct run_args *a,
 				  no->reason);
 			rein_print_decision(no);
 		}
-		r->judged.approved |= no != NULL;
+		*by_person = true;
 		return ask(e, r, rest);
 	}
 	return failed ? after_failure[r->settings.on_failure] : COMMIT;
@@ -294,21 +295,22 @@ static enum decision choose(struct rein_engine *e, const struct run_args *a,
 static int decide(struct rein_engine *e, const struct run_args *a, const struct rein_common *common,
 		  struct rein_run *r, char *rest, enum decision *ret, struct rein_err *err)
 {
+	bool approved = a->approve;
 	enum decision d;
 
 	if (forced_rollback(r) || is_thrown_away(&r->judged)) {
 		*ret = DISCARD;
 		return 0;
 	}
-	r->judged.approved = a->approve;
-	d = choose(e, a, common, r, rest);
+	d = choose(e, a, common, r, rest, &approved);
 	*ret = d;
 	if (d != COMMIT || !objection(&r->judged))
 		return 0;
-	if (!r->judged.approved) {
+	if (!approved) {
 		*ret = HOLD;
 		return 0;
 	}
+	r->judged.approved = true;
 	return rein_trail_answered(&r->trail, true, "effects", err);
 }
 

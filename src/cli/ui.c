@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rein/classify.h>
+
 #include "base/auto.h"
 #include "base/json.h"
 
@@ -338,6 +340,10 @@ void rein_json_tx(struct rein_json *j, const struct rein_tx *t)
 	for (size_t i = 0; i < t->argc; i++)
 		rein_json_cstr(j, t->argv[i]);
 	rein_json_close(j, ']');
+	rein_json_kstr(j, "action", t->action);
+	rein_json_kstr(j, "agent", t->agent);
+	rein_json_kstr(j, "level", t->level ? rein_level_name(t->level) : NULL);
+	rein_json_kstr(j, "reach", t->reach ? rein_reach_name(t->reach) : NULL);
 	rein_json_ki64(j, "exit", t->status);
 	rein_json_kstr(j, "reason", t->reason);
 	json_time(j, "created", t->created_ns);

@@ -541,6 +541,28 @@ static bool was_ended(const struct rein_run *r)
 	return r->result.end != REIN_BOX_EXITED && r->result.end != REIN_BOX_SIGNALED;
 }
 
+/* What cannot be judged is not lost, and not committed: it waits for a person. */
+static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, const struct rein_aftermath *a,
+			 struct rein_err *err)
+{
+	struct rein_err why = {0};
+
+	while (rein_judge_effects(&r->judged, r->policy, a, &o->who, &why) < 0) {
+		if (why.code == REIN_E_NOMEM) {
+			*err = why;
+			return -err->code;
+		}
+		if (rein_master_own_files(why.sys))
+			continue;
+		r->judged.after = (struct rein_decision){
+			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .minimum = 1};
+		snprintf(r->judged.after.reason, sizeof(r->judged.after.reason), "%.300s", why.msg);
+		r->judged.has_after = true;
+		break;
+	}
+	return 0;
+}
+
 int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		      struct rein_err *err)
 {
@@ -553,14 +575,13 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 
 	if (!r->has_tx)
 		return 0;
-	if (rein_judge_effects(&r->judged, r->policy, &a, &o->who, err) < 0)
+	if (judge_or_hold(o, r, &a, err) < 0)
 		return -err->code;
 	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
 		int rc = rein_validate(e, o, r, err);
 
 		/* what the checks themselves wrote is judged as well */
-		if (rc < 0 || (rc == 0 && r->settings.validate.n &&
-			       rein_judge_effects(&r->judged, r->policy, &a, &o->who, err) < 0))
+		if (rc < 0 || (rc == 0 && r->settings.validate.n && judge_or_hold(o, r, &a, err) < 0))
 			return -err->code;
 	}
 	return rein_trail_effects(&r->trail, &r->tx, &r->changes, &r->judged.after, err);

@@ -171,7 +171,7 @@ static int find_untracked(const struct rein_text *text, const struct rein_tx *t,
 		if (!n)
 			continue;
 		memset(tracked, 0, n * sizeof(*tracked));
-		if (rein_text_tracked(text, t->roots[root].real, paths, n, tracked, &why) < 0)
+		if (text && rein_text_tracked(text, t->roots[root].real, paths, n, tracked, &why) < 0)
 			memset(tracked, 0, n * sizeof(*tracked));
 		for (size_t k = 0; k < n; k++)
 			if (!tracked[k])
@@ -233,9 +233,10 @@ int rein_facts_gather(unsigned needs, const struct rein_tx *t, const struct rein
 		return -err->code;
 	if (needs & REIN_NEEDS_SECRETS && find_secrets(&content, c, &f, err) < 0)
 		return -err->code;
-	if ((needs & REIN_NEEDS_LINES || (needs & REIN_NEEDS_UNTRACKED && lost)) &&
-	    rein_text_load(NULL, &text, err) < 0)
+	if (needs & REIN_NEEDS_LINES && rein_text_load(NULL, &text, err) < 0)
 		return -err->code;
+	if (!text && needs & REIN_NEEDS_UNTRACKED && lost)
+		rein_text_load(NULL, &text, &(struct rein_err){0});
 	if (needs & REIN_NEEDS_LINES)
 		rc = count_lines(text, &content, c, &f, err);
 	if (rc == 0 && needs & REIN_NEEDS_UNTRACKED && lost)

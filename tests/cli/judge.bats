@@ -67,6 +67,29 @@ last() { command rein audit log --json -t "$1" -n 1 | head -1 | field "$2"; }
 	eq approval approve "$(last approval decision)"
 }
 
+@test "asked at a terminal: yes runs it, no refuses it; what is held afterwards is asked there, too" {
+	export TERM=xterm-256color
+	on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
+	printf 'version: 1\nrules:\n  - id: my.touch\n    match: {program: touch}\n    decide: ask\n    message: touching\n' >"$HOME/p.yaml"
+	run on_tty "run it=>n" -- "$REIN_BUILD/rein" run -p "$HOME/p.yaml" -- touch ran
+	eq no 120 "$status"
+	has "$output" "my.touch"
+	[ ! -e ran ]
+	eq answer deny "$(last approval decision)"
+	run on_tty "run it=>y" "ommit=>c" -- "$REIN_BUILD/rein" run -p "$HOME/p.yaml" -- touch ran
+	eq yes 0 "$status"
+	[ -e ran ]
+	eq answer approve "$(last approval decision)"
+	run on_tty "ommit=>k" -- "$REIN_BUILD/rein" run -- sh -c 'rm -rf ./*'
+	has "$output" "to be reviewed"
+	eq kept 121 "$status"
+	[ -e file1 ]
+	run on_tty "ommit=>c" -- "$REIN_BUILD/rein" run -- sh -c 'rm -rf ./*'
+	eq committed 0 "$status"
+	[ ! -e file1 ]
+	eq answer effects "$(last approval detail)"
+}
+
 @test "held by its words: it runs, nothing lands, status 121; the commit is the approval" {
 	run j --commit -- sh -c 'rm -rf ./*'
 	eq status 121 "$status"
