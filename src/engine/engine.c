@@ -291,13 +291,15 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 		   struct rein_err *err)
 {
 	struct rein_strlist before = r->result.link_renames;
+	bool ahead = r->box;
 	int rc;
 
-	if (!r->box && rein_box_open(spec->net, program, &r->box, err) < 0)
+	if (!ahead && rein_box_open(spec->net, program, &r->box, err) < 0)
 		return -err->code;
 	r->result.link_renames = (struct rein_strlist){0};
 	rc = rein_box_run(r->box, spec, &r->result, err);
-	rein_box_close(take_ptr(r->box));
+	if (!ahead) /* else it comes down while its effects are looked at */
+		rein_box_close(take_ptr(r->box));
 	for (size_t i = 0; rc == 0 && i < r->result.link_renames.n; i++)
 		if (rein_strlist_add(&before, r->result.link_renames.v[i]) < 0)
 			rc = rein_err_nomem(err);
@@ -309,6 +311,13 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 static int sync_trail(void *arg, struct rein_err *err)
 {
 	return rein_trail_sync(arg, err);
+}
+
+static void meanwhile(void *arg)
+{
+	const struct rein_run *r = arg;
+
+	rein_tx_tidy(&r->tx);
 }
 
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
@@ -338,6 +347,8 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.idle_timeout_ns = o->idle_timeout_ns,
 		.before_start = sync_trail, /* while the box is built */
 		.before_start_arg = &r->trail,
+		.meanwhile = meanwhile,
+		.meanwhile_arg = r,
 	};
 
 	if (rein_engine_limits(o, r->policy, &r->settings, &spec.limits, err) < 0)
@@ -497,8 +508,12 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 			struct rein_err *err)
 {
 	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
-	if (r->execs++ && rein_tx_reopen(&r->tx, err) < 0)
-		return -err->code;
+	if (r->execs) {
+		rein_box_close(take_ptr(r->box));
+		if (rein_tx_reopen(&r->tx, err) < 0)
+			return -err->code;
+	}
+	r->execs++;
 	if (rein_trail_start(&r->trail, &r->tx, err) < 0 || launch(e, o, r, err) < 0)
 		return -err->code;
 	r->tx.ended_ns = rein_now_ns();
@@ -592,6 +607,9 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 	if (!r->has_tx)
 		return 0;
 	r->has_tx = false;
+	rein_tx_blank(&e->state, &r->tx);
+	/* until its mounts are gone nobody else may have these directories */
+	rein_box_close(take_ptr(r->box));
 	return rein_tx_drop(&e->state, &r->tx, err);
 }
 

@@ -58,6 +58,8 @@ struct rein_box_spec {
 	 */
 	int (*before_start)(void *arg, struct rein_err *err);
 	void *before_start_arg;
+	void (*meanwhile)(void *arg); /* called once, when the command starts; NULL: nothing to do */
+	void *meanwhile_arg;
 };
 
 enum rein_box_end {

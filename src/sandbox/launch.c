@@ -3,7 +3,9 @@
  * One box from plan to result: an event loop around the executor's socket, its pidfd, our signals
  * and the terminal.
  *
- * [L1] When rein_box_run returns, every process of the box is dead: we wait for pid 1's pidfd.
+ * [L1] When rein_box_run returns, every process of the command is dead and nothing can start
+ *      another: pid 1 says so, which runs nothing of the command's and is at its own end, or its
+ *      pidfd does. When rein_box_close returns, pid 1 and the box's mounts are gone, too.
  * [L2] The caller's terminal and signal mask are as before, on every path.
  */
 #include "sandbox/launch.h"
@@ -291,6 +293,8 @@ static int on_note(struct session *s, struct rein_err *err)
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
+			if (s->spec->meanwhile)
+				s->spec->meanwhile(s->spec->meanwhile_arg);
 			break;
 		case REIN_BOX_MSG_STOPPED:
 			on_stopped(s, note.status);
@@ -378,6 +382,15 @@ static void look(struct session *s)
 		kill_box(s, REIN_BOX_LIMIT);
 }
 
+/*
+ * The last bytes of a terminal, and the supervisor's thread, end with pid 1; a control group cannot
+ * be removed before.
+ */
+static bool lingers(const struct session *s)
+{
+	return s->relay.master >= 0 || s->supervisor.running || s->keeper.group.njoin;
+}
+
 static int attend(struct session *s, struct rein_err *err)
 {
 	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
@@ -396,6 +409,8 @@ static int attend(struct session *s, struct rein_err *err)
 			return rein_err_errno(err, "poll");
 		if (fds[CONTROL].revents && on_note(s, err) < 0)
 			return -err->code;
+		if (s->ended && !lingers(s))
+			return 0;
 		if (fds[BOX].revents)
 			return on_note(s, err);
 		if (fds[CONTROL].revents & POLLHUP)
@@ -564,7 +579,8 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rc = rc < 0 ? rc : attend(s, err);
 	if (rc < 0)
 		kill_box(s, REIN_BOX_LOST);
-	reap(s->owner, &ru);
+	if (rc < 0 || !s->ended)
+		reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
 	clear_up(s);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);

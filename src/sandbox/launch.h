@@ -36,7 +36,11 @@ int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **
 int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		 struct rein_box_result *ret, struct rein_err *err);
 
-/* Nothing of the box is left when this returns, whatever became of it. NULL is fine. */
+/*
+ * Nothing of the box is left when this returns, whatever became of it. Taking its namespaces and
+ * mounts down takes as long as making them did, which is why running it does not wait for that.
+ * NULL is fine.
+ */
 void rein_box_close(struct rein_box *box);
 
 /* All three. */

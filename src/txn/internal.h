@@ -12,7 +12,7 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 
 /* Directories of a run that changed nothing, for the next one: see spare.c. True: done. */
 bool rein_spare_take(const struct rein_state *s, const char *id);
-bool rein_spare_give(const struct rein_state *s, const struct rein_tx *t);
+bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);
 
 int rein_remove_store(const struct rein_root *r, struct rein_err *err);
 /* The overlay's work directory: with an index it holds links that would count. */

@@ -2,7 +2,9 @@
 /*
  * Most runs change nothing. Their directories are not removed and made anew for the next run but
  * kept in STATE/spare and taken again: on some disks every removed directory is a request of its
- * own. A spare is STATE/txn/ID as it was: r0 with an empty upper and a used work directory.
+ * own. A spare is STATE/txn/ID as it was: r0 with an empty upper and an empty work directory, and
+ * "used", what the overlay had in the latter. Who takes the spare removes that while the box runs,
+ * when there is nothing else to do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,49 +39,80 @@ bool rein_spare_take(const struct rein_state *s, const char *id)
 }
 
 /* Nothing in upper, and no trace of the tree it belonged to. */
-static bool make_blank(int r0)
+static bool blank_upper(int r0)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int upper = openat(r0, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct rein_err ignored = {0};
 	struct stat st;
 
-	if (upper < 0 || fstat(upper, &st) < 0 || rein_names_read(upper, "", &names, &ignored) < 0 ||
-	    names.n || rein_attrs_strip_overlay(upper, "", st.st_mode, &ignored) < 0)
-		return false;
-	rein_names_done(&names);
-	if (rein_names_read(r0, "", &names, &ignored) < 0 || names.n != 2)
-		return false;
-	rein_names_done(&names);
-	/* the mark of a "volatile" overlay forbids mounting it again; the overlay's modes are 0 */
+	return upper >= 0 && fstat(upper, &st) == 0 &&
+	       rein_names_read(upper, "", &names, &ignored) == 0 && !names.n &&
+	       rein_attrs_strip_overlay(upper, "", st.st_mode, &ignored) == 0;
+}
+
+/*
+ * The mark of a "volatile" overlay, inside, forbids mounting it again. Modes in there are 0, and a
+ * directory is moved only by who may write to it. "index" may stay, but only empty.
+ */
+static bool blank_work(int r0)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	struct rein_err ignored = {0};
+
 	if (fchmodat(r0, "work/work", 0700, 0) < 0 ||
-	    rein_tree_remove(r0, "work/work/incompat", &ignored) < 0)
+	    renameat2(r0, "work/work", r0, "used", RENAME_NOREPLACE) < 0)
 		return false;
-	if (rein_names_read(r0, "work/work", &names, &ignored) < 0 || names.n)
-		return false;
-	rein_names_done(&names);
 	return rein_names_read(r0, "work/index", &names, &ignored) < 0 ? ignored.sys == ENOENT
 								       : names.n == 0;
 }
 
-bool rein_spare_give(const struct rein_state *s, const struct rein_tx *t)
+/* upper, work, used: nothing that anybody would miss. */
+static bool only_these(int r0)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
-	auto_close int r0 = -1, dir = -1;
 	struct rein_err ignored = {0};
 
-	if (t->nroots != 1 || t->roots[0].staged ||
-	    !rein_path_within(t->roots[0].store, s->dir))
-		return false;
-	r0 = openat(t->dirfd, "r0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (r0 < 0 || !make_blank(r0))
-		return false;
-	dir = open_spares(s, true);
+	return rein_names_read(r0, "", &names, &ignored) == 0 && names.n == 3;
+}
+
+/* Room for one more, and nothing in its directory but r0. */
+static bool may_be_kept(const struct rein_state *s, const struct rein_tx *t)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int dir = open_spares(s, true);
+	struct rein_err ignored = {0};
+
 	if (dir < 0 || rein_names_read(dir, "", &names, &ignored) < 0 || names.n >= SPARES_MAX)
 		return false;
 	rein_names_done(&names);
 	unlinkat(t->dirfd, "meta", 0);
-	if (rein_names_read(t->dirfd, "", &names, &ignored) < 0 || names.n != 1)
-		return false;
-	return renameat2(s->txn_fd, t->id, dir, t->id, RENAME_NOREPLACE) == 0;
+	return rein_names_read(t->dirfd, "", &names, &ignored) == 0 && names.n == 1;
+}
+
+void rein_tx_blank(const struct rein_state *s, struct rein_tx *t)
+{
+	auto_close int r0 = -1;
+
+	if (t->blank || t->nroots != 1 || t->roots[0].staged ||
+	    !rein_path_within(t->roots[0].store, s->dir))
+		return;
+	r0 = openat(t->dirfd, "r0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	t->blank = r0 >= 0 && blank_upper(r0) && blank_work(r0) && only_these(r0) &&
+		   may_be_kept(s, t);
+}
+
+bool rein_spare_give(const struct rein_state *s, struct rein_tx *t)
+{
+	auto_free char *to = rein_asprintf("spare/%s", t->id);
+
+	rein_tx_blank(s, t);
+	return t->blank && to && renameat2(s->txn_fd, t->id, s->fd, to, RENAME_NOREPLACE) == 0;
+}
+
+void rein_tx_tidy(const struct rein_tx *t)
+{
+	struct rein_err ignored = {0};
+
+	rein_tree_remove(t->dirfd, "r0/used", &ignored);
 }

@@ -52,6 +52,7 @@ struct rein_tx {
 	size_t nroots;
 	struct rein_summary sum;
 	int dirfd; /* STATE/txn/ID, locked while RUNNING */
+	bool blank; /* nothing happened, and nothing shows what it was meant for */
 	bool unfinished; /* committed or undone, but its description could not be written yet */
 };
 
@@ -67,8 +68,14 @@ const char *rein_tx_state_name(int state);
 /* A new transaction over these real directories; stores and upper directories are made. */
 int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n,
 		   struct rein_tx *ret, struct rein_err *err);
-/* Nothing happened: take every trace away. */
+/*
+ * Nothing happened: take every trace away. What can be done of it while the box's mounts still
+ * stand may be done ahead, by rein_tx_blank.
+ */
+void rein_tx_blank(const struct rein_state *s, struct rein_tx *t);
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
+/* Work that can wait until the box runs: what a former use of the directories left. */
+void rein_tx_tidy(const struct rein_tx *t);
 /* Make the layers fit to be mounted once more. */
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* RUNNING to HELD, with what the run changed. */

@@ -125,6 +125,21 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	until_true 3 none_left "$tag" || die "left: $(pgrep -af "$tag")"
 }
 
+@test "rein's end is the box's end: no process is left, not even a dead one" {
+	# what rein did not wait for becomes ours
+	python3 - rein <<-'END'
+		import ctypes, os, subprocess, sys
+		assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0   # PR_SET_CHILD_SUBREAPER
+		for i in range(20):
+		    command = "sleep 50 & setsid sleep 50 & " + ("echo >made", "true")[i % 2]
+		    subprocess.run([sys.argv[1], "run", "-q", "--", "sh", "-c", command], check=True)
+		    try:
+		        sys.exit(f"round {i}: left {os.waitpid(-1, os.WNOHANG)}")
+		    except ChildProcessError:
+		        pass
+	END
+}
+
 @test "kill -9 of rein: the box dies, the transaction is held, no mount and no process is left" {
 	local pid tag="rein-cli-$$-$RANDOM" id
 	echo a >a

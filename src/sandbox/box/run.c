@@ -193,6 +193,20 @@ static uint64_t usage_ns(const struct rusage *ru)
 	       ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
 }
 
+/*
+ * Everybody else goes before it is said that the command has ended: from then on rein works on what
+ * they left, while this process takes the namespaces and mounts down. Nobody escapes: a fork either
+ * comes before the signal and is found by it, or sees it pending and fails.
+ */
+static void end_all(void)
+{
+	int status;
+
+	kill(-1, SIGKILL);
+	while (wait4(-1, &status, __WALL, NULL) > 0 || errno == EINTR)
+		;
+}
+
 static void report_end(const struct box *box, int status, const struct rusage *ru)
 {
 	struct rein_box_note note = {
@@ -202,6 +216,7 @@ static void report_end(const struct box *box, int status, const struct rusage *r
 		.max_rss_kib = (uint64_t)ru->ru_maxrss,
 	};
 
+	end_all();
 	/* whoever shares our caller's standard input goes on where the command stopped */
 	if (box->given >= 0)
 		syscall(SYS_lseek, box->given, syscall(SYS_lseek, box->reopened, 0, SEEK_CUR), SEEK_SET);
