@@ -14,6 +14,7 @@
 #include "cli/judgement.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "engine/alerts.h"
 #include "sys/capname.h"
 
 #include <rein/classify.h>
@@ -599,6 +600,11 @@ int rein_cli_run(int argc, char **argv)
 		o.ask_arg = &asker;
 	}
 	if (rein_engine_run(&e, &o, &r, &err) < 0)
-		return report_refusal(&r, &common, argv + first, &err);
-	return finish(&e, &a, &common, &o, &r);
+		status = report_refusal(&r, &common, argv + first, &err);
+	else
+		status = finish(&e, &a, &common, &o, &r);
+	/* a run that went well and left nothing can wait for the next look */
+	if (r.policy && (status || r.has_tx))
+		rein_engine_alerts(&e, r.policy, common.quiet ? NULL : stderr);
+	return status;
 }

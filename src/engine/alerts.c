@@ -84,8 +84,11 @@ void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p
 {
 	struct rein_deliver_opts o = options(p, LINGER_NS);
 	struct rein_err err = {0};
-	int rc = look(e->state.dir, &o, BUDGET_BYTES, say, &err);
+	int rc;
 
+	if (!o.nrule)
+		return;
+	rc = look(e->state.dir, &o, BUDGET_BYTES, say, &err);
 	if (rc < 0 && err.code != REIN_E_BUSY && say)
 		fprintf(say, "rein: alerts: %s\n", err.msg);
 	if (say)

@@ -243,3 +243,12 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	run grep -rlE 'ghp_abcdefghij|hunter2-hunter2' "$REIN_STATE"
 	eq "found in" "" "$output"
 }
+
+@test "alerts of the policy look at what just happened" {
+	printf 'version: 1\nalerts:\n  - id: my.refusals\n    when: {type: decision, decision: deny}\n    count: 2\n    within: 1h\n    to: [stderr]\n' >"$HOME/p.yaml"
+	command rein policy check "$HOME/p.yaml"
+	run j -p "$HOME/p.yaml" -- dd if=/dev/zero of=/dev/sda
+	hasnt "$output" "alert"
+	run j -p "$HOME/p.yaml" -- dd if=/dev/zero of=/dev/sda
+	has "$output" "alert my.refusals"
+}
