@@ -9,6 +9,7 @@
 struct rein_fp {
 	uint64_t dev, ino, size, rdev;
 	int64_t mtime_ns, ctime_ns, atime_ns;
+	int64_t born_ns; /* 0 where the filesystem does not tell; not kept on disk */
 	uint32_t mode, uid, gid, nlink;
 };
 

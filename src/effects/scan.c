@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "effects/origin.h"
+#include "effects/compare.h"
 #include "sys/attr.h"
 #include "sys/file.h"
 #include "sys/tree.h"
@@ -24,8 +24,7 @@ struct scan {
 	struct rein_changes *out;
 	uint32_t root;
 	int64_t begin_ns;
-	const char *real; /* the root's real directory */
-	const struct rein_strlist *renames;
+	const struct rein_linked_list *linked;
 };
 
 /* One directory as the three layers have it; -1 where a layer has none. */
@@ -182,85 +181,36 @@ static int deleted(struct scan *s, const struct layers *l, const char *name, con
 	return 0;
 }
 
-static int same_link(const struct layers *l, const char *name)
-{
-	char a[4097], b[4097];
-	ssize_t n = readlinkat(l->upper, name, a, sizeof(a));
-	ssize_t m = readlinkat(l->real, name, b, sizeof(b));
-
-	return n >= 0 && n == m && memcmp(a, b, (size_t)n) == 0;
-}
-
-/* 1 same content, 0 not, negative error. Both of one type. */
 static int same_content(const struct layers *l, const char *name, const struct rein_fp *up,
 			const struct rein_fp *real, struct rein_err *err)
 {
-	auto_close int a = -1, b = -1;
-
-	if (S_ISLNK(up->mode))
-		return same_link(l, name);
-	if (!S_ISREG(up->mode))
-		return up->rdev == real->rdev;
-	if (up->size != real->size)
-		return 0;
-	/* the access time is evidence: see copied_up */
-	a = rein_open_quiet(l->upper, name);
-	b = rein_open_quiet(l->real, name);
-	if (a < 0 || b < 0) {
-		/* our own file, kept from us by its mode: come again with the right to it */
-		if (errno != EACCES || up->uid == geteuid())
-			return rein_err_errno(err, "compare '%s'", name);
-		return up->mtime_ns == real->mtime_ns;
-	}
-	return rein_file_same_data(a, b, err);
-}
-
-static uint8_t what_of(unsigned differ)
-{
-	return (uint8_t)((differ & REIN_ATTR_MODE ? REIN_WHAT_MODE : 0) |
-			 (differ & REIN_ATTR_OWNER ? REIN_WHAT_OWNER : 0) |
-			 (differ & REIN_ATTR_MTIME ? REIN_WHAT_TIMES : 0) |
-			 (differ & REIN_ATTR_XATTR ? REIN_WHAT_XATTR : 0));
+	return rein_pair_same(&(struct rein_pair){l->upper, l->real, name, name}, up, real, err);
 }
 
 static int attrs_what(int a, const char *na, int b, const char *nb, uint8_t *ret, struct rein_err *err)
 {
-	auto_(rein_attrs_done) struct rein_attrs x = {0}, y = {0};
-
-	if (rein_attrs_read(a, na, &x, err) < 0 || rein_attrs_read(b, nb, &y, err) < 0)
-		return -err->code;
-	*ret = what_of(rein_attrs_differ(&x, &y));
-	return 0;
+	return rein_pair_attrs(&(struct rein_pair){a, b, na, nb}, ret, err);
 }
 
-/* Did something else get this name by a rename? */
-static bool renamed_onto(const struct scan *s, const char *path)
+static const struct rein_linked *linked(const struct scan *s, const struct rein_fp *up)
 {
-	size_t n = strlen(s->real);
-
-	for (size_t i = 0; i + 1 < s->renames->n; i += 2)
-		for (int side = 0; side < 2; side++) { /* an exchange goes both ways */
-			const char *p = s->renames->v[i + side];
-
-			if (!strncmp(p, s->real, n) && p[n] == '/' && rein_streq(p + n + 1, path))
-				return true;
-		}
-	return false;
+	return rein_linked_find(s->linked, s->root, up);
 }
 
 /*
- * Was this name of a hard-linked file written through, or replaced by another file? As root the
- * overlay tells. Else: what took the name by a rename is known from the box; what was made anew has
- * an access time of its own, while a copy keeps the original's (the box's mounts never update it).
+ * A file where one with several names was, and nobody wrote down that it is a copy: something new
+ * took the name. Unless it looks like a copy that escaped the watch: the overlay noted nothing,
+ * and it has the original's access time, which a copy keeps and a new file has not.
  */
-static bool copied_up(const struct scan *s, const struct layers *l, const char *name,
-		      const char *path, const struct rein_fp *up, const struct rein_fp *real)
+static bool escaped(const struct scan *s, const struct layers *l, const char *name,
+		    const struct rein_fp *up, const struct rein_fp *real)
 {
-	int known = rein_origin_is(l->upper, name, l->real, name);
-
-	if (known >= 0)
-		return known;
-	return rein_scan_may_be_copy(up, real, s->begin_ns) && !renamed_onto(s, path);
+	if (real->nlink < 2 || !S_ISREG(up->mode) || linked(s, up) ||
+	    rein_attrs_has_origin(l->upper, name))
+		return false;
+	/* somebody outside may have read the real one since */
+	return up->atime_ns == real->atime_ns ||
+	       (real->atime_ns >= s->begin_ns && up->atime_ns < s->begin_ns);
 }
 
 /* An opaque directory stands in for the real one: what differs inside, for people. */
@@ -301,7 +251,8 @@ static int compare_entry(struct scan *s, const struct layers *l, const char *nam
 	same = same_content(l, name, up, real, err);
 	if (same < 0 || attrs_what(l->upper, name, l->real, name, &what, err) < 0)
 		return -err->code;
-	if (!same || what) {
+	/* (a name of a file with several must be told even if nothing else is to tell) */
+	if (!same || what || linked(s, up)) {
 		struct rein_change *x = add(s, path, same ? REIN_CHANGE_META : REIN_CHANGE_MODIFIED,
 					    false, real, up, err);
 
@@ -367,6 +318,8 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 	size_t at = s->out->n;
 	uint8_t clash = changed_since(s, real) ? REIN_CLASH_CHANGED : REIN_CLASH_NONE;
 	bool same_type = (up->mode & S_IFMT) == (real->mode & S_IFMT);
+	const struct rein_linked *link = linked(s, up);
+	bool itself = false; /* the real file, not another that took its name */
 	uint8_t what = 0;
 	int same = 0;
 	struct rein_change *x;
@@ -375,16 +328,21 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 		same = same_content(l, name, up, real, err);
 		if (same < 0 || attrs_what(l->upper, name, l->real, name, &what, err) < 0)
 			return -err->code;
+		itself = link ? link->real_ino == real->ino : same && real->nlink < 2;
+		if (escaped(s, l, name, up, real)) {
+			if (same && !what)
+				return 0;
+			clash = REIN_CLASH_LINKS;
+		}
 		/* an untouched copy; one with several names may join a link made in the box */
-		if (same && !what && up->nlink < 2)
+		if (itself && same && !what && up->nlink < 2)
 			return 0;
 	}
-	x = add(s, path, same ? REIN_CHANGE_META : REIN_CHANGE_MODIFIED, true, real, up, err);
+	x = add(s, path, itself && same ? REIN_CHANGE_META : REIN_CHANGE_MODIFIED, true, real, up, err);
 	if (!x)
 		return -err->code;
-	x->what = (uint8_t)(what | (same_type ? (same ? 0 : REIN_WHAT_CONTENT) : REIN_WHAT_TYPE));
-	if (same_type && !S_ISDIR(up->mode))
-		x->in_place = same || (real->nlink > 1 && copied_up(s, l, name, path, up, real));
+	x->what = (uint8_t)(what | (!same_type ? REIN_WHAT_TYPE : itself && same ? 0 : REIN_WHAT_CONTENT));
+	x->in_place = itself && (same || link);
 	if (S_ISDIR(up->mode) && S_ISDIR(real->mode)) {
 		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
 		struct layers sub;
@@ -500,12 +458,12 @@ static int merged(struct scan *s, const struct layers *l, const char *dir, const
 }
 
 int rein_scan(const struct rein_root *root, uint32_t index, int64_t begin_ns,
-	      const struct rein_strlist *renames, struct rein_changes *out, struct rein_err *err)
+	      const struct rein_linked_list *linked, struct rein_changes *out, struct rein_err *err)
 {
 	auto_close int upper = open(root->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int mask = root->mask ? open(root->mask, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	struct scan s = {out, index, begin_ns, root->real, renames};
+	struct scan s = {out, index, begin_ns, linked};
 	struct layers l = {upper, real, mask};
 	struct rein_fp up_fp, real_fp;
 

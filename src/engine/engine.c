@@ -98,7 +98,7 @@ void rein_engine_done(struct rein_engine *e)
 void rein_run_done(struct rein_run *r)
 {
 	rein_box_close(take_ptr(r->box));
-	rein_strlist_done(&r->result.link_renames);
+	rein_linked_done(&r->result.linked);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
 	rein_free(take_ptr(r->masks));
@@ -236,6 +236,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 		    rescue_foreign(r, &run->masks[at], err) < 0)
 			return -err->code;
 		run->foreign += run->masks[at].nforeign;
+		run->links |= run->masks[at].links;
 	}
 	return 0;
 }
@@ -286,25 +287,23 @@ static int describe(struct rein_run *r, char **argv, struct rein_err *err)
 	return rein_engine_name(&r->trail, t, argv, err);
 }
 
-/* Several commands in one transaction: what the earlier ones renamed still counts. */
+/* Several commands in one transaction: what the earlier ones copied still counts. */
 static int run_box(const struct rein_box_spec *spec, const char *program, struct rein_run *r,
 		   struct rein_err *err)
 {
-	struct rein_strlist before = r->result.link_renames;
+	struct rein_linked_list before = r->result.linked;
 	bool ahead = r->box;
 	int rc;
 
 	if (!ahead && rein_box_open(spec->net, program, &r->box, err) < 0)
 		return -err->code;
-	r->result.link_renames = (struct rein_strlist){0};
+	r->result.linked = (struct rein_linked_list){0};
 	rc = rein_box_run(r->box, spec, &r->result, err);
 	if (!ahead) /* else it comes down while its effects are looked at */
 		rein_box_close(take_ptr(r->box));
-	for (size_t i = 0; rc == 0 && i < r->result.link_renames.n; i++)
-		if (rein_strlist_add(&before, r->result.link_renames.v[i]) < 0)
-			rc = rein_err_nomem(err);
-	rein_strlist_done(&r->result.link_renames);
-	r->result.link_renames = before;
+	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
+		rc = rein_err_nomem(err);
+	r->result.linked = before;
 	return rc;
 }
 
@@ -341,6 +340,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.npaths = r->view.npaths,
 		.whole_system = r->view.whole_root,
 		.net = o->net,
+		.watch_links = r->links,
 		.nested = o->nested,
 		.caps = o->caps,
 		.timeout_ns = o->timeout_ns,
@@ -368,10 +368,18 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 static int scan(struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < r->tx.nroots; i++)
-		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.link_renames,
+		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.linked,
 			      &r->changes, err) < 0)
 			return -err->code;
-	return rein_scan_finish(r->tx.roots, r->tx.begin_ns, &r->result.link_renames, &r->changes, err);
+	return rein_scan_finish(r->tx.roots, &r->result.linked, &r->changes, err);
+}
+
+/* A hard link that was made without a trace in the tree's directories: the next run will watch. */
+static void notice_links(const struct rein_engine *e, const struct rein_run *r)
+{
+	for (size_t i = 0; !r->links && i < r->changes.n; i++)
+		if (r->changes.v[i].clash == REIN_CLASH_LINKS)
+			rein_hide_forget(e->state.dir, r->tx.roots[r->changes.v[i].root].real);
 }
 
 /* Only directories whose time moved because something was made and removed in them. */
@@ -547,6 +555,7 @@ int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_e
 {
 	if (rein_engine_scan(r, err) < 0)
 		return -err->code;
+	notice_links(e, r);
 	return only_traces(r) ? rein_engine_drop(e, r, err) : 0;
 }
 

@@ -62,6 +62,7 @@ struct rein_run {
 	struct rein_view view;
 	struct rein_strlist env_dropped;
 	struct rein_box *box; /* started ahead of the command, or NULL */
+	bool links;	/* there are files with several names: the box was watched */
 	size_t foreign; /* directories of another owner or group, which limits a rootless box */
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
 	size_t nmasks;

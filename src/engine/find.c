@@ -51,7 +51,7 @@ static const char *wanted_text(unsigned wanted)
 static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
 			struct rein_err *err)
 {
-	const struct rein_strlist none = {0}; /* what was renamed died with the run */
+	const struct rein_linked_list none = {0};
 
 	for (size_t i = 0; i < t->nroots; i++) {
 		auto_close int lock = -1;
@@ -62,7 +62,7 @@ static int read_effects(const struct rein_engine *e, const struct rein_tx *t, st
 		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
 			return -err->code;
 	}
-	return rein_scan_finish(t->roots, t->begin_ns, &none, c, err);
+	return rein_scan_finish(t->roots, &none, c, err);
 }
 
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */

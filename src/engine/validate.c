@@ -47,7 +47,7 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 		}
 	}
 	/* the transaction is described by its command, not by its checks */
-	first.link_renames = r->result.link_renames;
+	first.linked = r->result.linked;
 	r->result = first;
 	r->tx.end = end;
 	r->tx.status = status;

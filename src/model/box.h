@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/strlist.h"
 #include "model/limits.h"
+#include "model/linked.h"
 #include "model/root.h"
 
 enum rein_access {
@@ -47,6 +48,7 @@ struct rein_box_spec {
 	bool whole_system; /* one of the roots is "/" */
 
 	enum rein_net net;
+	bool watch_links; /* a root has files with several names: keep them together */
 	bool nested;	/* allow new user namespaces inside */
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
@@ -83,12 +85,7 @@ struct rein_box_result {
 	enum rein_limit_by kept_by[REIN_LIMIT__MAX]; /* who kept the limits that were set */
 	struct rein_usage usage;
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
-	/*
-	 * Renames of directories, and of files with several names or onto such: from, to, from, to …,
-	 * absolute, in their order. Those of files were asked for; whether they succeeded shows in
-	 * the tree.
-	 */
-	struct rein_strlist link_renames;
+	struct rein_linked_list linked; /* copies of files with several names */
 };
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/pack.h"
 
-#define MAGIC 0x31474843u /* "CHG1" */
+#define MAGIC 0x32474843u /* "CHG2" */
 
 void rein_changes_done(struct rein_changes *c)
 {
@@ -16,7 +16,6 @@ void rein_changes_done(struct rein_changes *c)
 		rein_free(c->v[i].path);
 		rein_free(c->v[i].from);
 		rein_free(c->v[i].link_to);
-		rein_free(c->v[i].kept);
 	}
 	rein_free(c->v);
 	*c = (struct rein_changes){0};
@@ -107,8 +106,7 @@ static void unpack_fp(struct rein_unpack *u, struct rein_fp *f)
 	f->nlink = rein_unpack_le32(u);
 }
 
-enum { F_TOP = 1, F_AWAY = 2, F_OPAQUE = 4, F_SKIPPED = 8, F_FROM = 16, F_IN_PLACE = 32, F_LINK = 64, F_KEPT = 128,
-       F_REWRITTEN = 256 };
+enum { F_TOP = 1, F_AWAY = 2, F_OPAQUE = 4, F_SKIPPED = 8, F_FROM = 16, F_IN_PLACE = 32, F_LINK = 64 };
 
 void rein_changes_format(const struct rein_changes *c, struct rein_buf *b)
 {
@@ -121,8 +119,7 @@ void rein_changes_format(const struct rein_changes *c, struct rein_buf *b)
 		uint32_t flags = (x->top ? F_TOP : 0) | (x->renamed_away ? F_AWAY : 0) |
 				 (x->opaque ? F_OPAQUE : 0) | (x->skipped ? F_SKIPPED : 0) |
 				 (x->from ? F_FROM : 0) | (x->in_place ? F_IN_PLACE : 0) |
-				 (x->link_to ? F_LINK : 0) | (x->kept ? F_KEPT : 0) |
-				 (x->rewritten ? F_REWRITTEN : 0);
+				 (x->link_to ? F_LINK : 0);
 
 		rein_buf_le32(b, x->root);
 		rein_buf_le32(b, x->kind | (uint32_t)x->what << 8 | (uint32_t)x->clash << 16);
@@ -130,10 +127,11 @@ void rein_changes_format(const struct rein_changes *c, struct rein_buf *b)
 		rein_pack_str(b, rein_str(x->path));
 		if (x->from)
 			rein_pack_str(b, rein_str(x->from));
-		if (x->link_to)
+		if (x->link_to) {
 			rein_pack_str(b, rein_str(x->link_to));
-		if (x->kept)
-			rein_pack_str(b, rein_str(x->kept));
+			rein_buf_le64(b, x->link_ino);
+			rein_buf_le32(b, x->through);
+		}
 		pack_fp(b, &x->before);
 		pack_fp(b, &x->after);
 	}
@@ -159,16 +157,16 @@ static bool parse_one(struct rein_unpack *u, struct rein_changes *ret)
 	x->skipped = flags & F_SKIPPED;
 	if (flags & F_FROM)
 		x->from = rein_unpack_cstr(u);
-	if (flags & F_LINK)
+	if (flags & F_LINK) {
 		x->link_to = rein_unpack_cstr(u);
-	if (flags & F_KEPT)
-		x->kept = rein_unpack_cstr(u);
+		x->link_ino = rein_unpack_le64(u);
+		x->through = (uint8_t)rein_unpack_le32(u);
+	}
 	x->in_place = flags & F_IN_PLACE;
-	x->rewritten = flags & F_REWRITTEN;
 	unpack_fp(u, &x->before);
 	unpack_fp(u, &x->after);
 	return !u->failed && x->kind >= REIN_CHANGE_CREATED && x->kind <= REIN_CHANGE_META &&
-	       x->clash <= REIN_CLASH_LATER;
+	       x->clash <= REIN_CLASH_LATER && x->through <= REIN_THROUGH_CONTENT;
 }
 
 int rein_changes_parse(struct rein_str in, struct rein_changes *ret, struct rein_err *err)

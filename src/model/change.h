@@ -31,6 +31,12 @@ enum rein_change_what { /* bits of rein_change.what, for MODIFIED and META */
 	REIN_WHAT_TYPE = 32,
 };
 
+enum rein_through { /* a changed file with several names, none of which is where it was */
+	REIN_THROUGH_NOTHING = 0,
+	REIN_THROUGH_ATTRS,
+	REIN_THROUGH_CONTENT, /* and attributes */
+};
+
 enum rein_clash { /* why a change cannot be committed */
 	REIN_CLASH_NONE = 0,
 	REIN_CLASH_CHANGED,	/* the real path changed since the transaction began */
@@ -54,10 +60,10 @@ struct rein_change {
 	bool renamed_away; /* a DELETED that is the source of another change's rename */
 	bool opaque;	   /* a directory that replaces the real one as a whole */
 	bool skipped;	   /* left out of the commit (--only, --except, --ours) */
-	bool in_place;	   /* one name of a hard-linked file, written through that name */
-	bool rewritten;	   /* with from and link_to: and then written under its new name */
-	char *kept;	   /* DELETED: a private file with the bytes its other names must get, or NULL */
-	char *link_to;	   /* this name shares its file with that real, hard-linked path, or NULL */
+	bool in_place;	   /* the real file itself, still under this name, was changed */
+	uint8_t through;   /* with link_to: what of the new state the real file must get */
+	uint64_t link_ino; /* with link_to: the file's number */
+	char *link_to;	   /* this name shares its file with that real path, or NULL */
 };
 
 struct rein_changes {

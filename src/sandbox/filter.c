@@ -8,6 +8,7 @@
 #include "sandbox/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 #define MAX_INTERVALS 512
+#define MAX_BLOCK     100 /* intervals searched before a jump could get too long */
 
 struct interval {
 	uint32_t first;
@@ -133,6 +135,20 @@ static void emit_socketpair(struct writer *w)
 	emit_return(w, RET_ERRNO(EAFNOSUPPORT));
 }
 
+/*
+ * Opening for writing can make the overlay copy a file. What must not exist yet cannot be copied, so
+ * unpacking an archive or checking out a branch is not stopped at every file.
+ */
+static void emit_open(struct writer *w, unsigned arg)
+{
+	emit_load_arg(w, arg);
+	emit(w, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_TRUNC, 1, 0);
+	emit_return(w, SECCOMP_RET_ALLOW);
+	emit(w, BPF_ALU | BPF_AND | BPF_K, O_CREAT | O_EXCL, 0, 0);
+	emit_case(w, O_CREAT | O_EXCL, SECCOMP_RET_ALLOW);
+	emit_return(w, SECCOMP_RET_USER_NOTIF);
+}
+
 static void emit_action(struct writer *w, enum rein_filter_action action)
 {
 	bool nested = w->options->nested;
@@ -152,6 +168,15 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 		break;
 	case REIN_FILTER_RENAME:
 		emit_return(w, w->options->notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+		break;
+	case REIN_FILTER_WATCH:
+		emit_return(w, SECCOMP_RET_USER_NOTIF);
+		break;
+	case REIN_FILTER_OPEN_1:
+		emit_open(w, 1);
+		break;
+	case REIN_FILTER_OPEN_2:
+		emit_open(w, 2);
 		break;
 	case REIN_FILTER_CLONE:
 		emit_clone(w);
@@ -251,30 +276,69 @@ static void cut(struct interval *v, size_t *n, uint32_t first, enum rein_filter_
 	v[(*n)++] = (struct interval){first, action};
 }
 
+/* A search with its actions right behind; a long one in halves, because jumps are short. */
+static void emit_block(struct writer *w, const struct interval *v, size_t n)
+{
+	size_t half = n / 2, jump = w->out->n;
+
+	if (n <= MAX_BLOCK) {
+		emit_search(w, v, n);
+		emit_actions(w);
+		return;
+	}
+	emit(w, BPF_JMP | BPF_JGE | BPF_K, v[half].first, 0, 1);
+	emit(w, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_block(w, v, half);
+	if (!w->failed)
+		w->out->code[jump + 1].k = (uint32_t)(w->out->n - jump - 2);
+	emit_block(w, v + half, n - half);
+}
+
+static enum rein_filter_action watch_action(const struct rein_watch_call *c)
+{
+	if (c->how != REIN_WATCH_OPEN)
+		return REIN_FILTER_WATCH;
+	return c->flags == 1 ? REIN_FILTER_OPEN_1 : REIN_FILTER_OPEN_2;
+}
+
+/* The architecture's rules, and with them the watched calls. */
+static size_t gather(const struct writer *w, const struct rein_filter_arch *arch,
+		     struct rein_filter_rule *ret, size_t max)
+{
+	size_t n = arch->nrules;
+
+	if (n + arch->watch->n > max)
+		return 0;
+	memcpy(ret, arch->rules, n * sizeof(*ret));
+	for (size_t i = 0; w->options->watch && i < arch->watch->n; i++)
+		ret[n++] = (struct rein_filter_rule){arch->watch->v[i].nr,
+						     watch_action(&arch->watch->v[i])};
+	qsort(ret, n, sizeof(*ret), by_number);
+	return n;
+}
+
 static void emit_arch(struct writer *w, const struct rein_filter_arch *arch)
 {
-	struct rein_filter_rule sorted[128];
+	struct rein_filter_rule sorted[MAX_INTERVALS / 2 - 8];
 	struct interval v[MAX_INTERVALS];
+	size_t nrules = gather(w, arch, sorted, ARRAY_SIZE(sorted));
 	size_t n = 0, r = 0;
 
-	if (arch->nrules > ARRAY_SIZE(sorted)) {
+	if (!nrules) {
 		w->failed = true;
 		return;
 	}
-	memcpy(sorted, arch->rules, arch->nrules * sizeof(*sorted));
-	qsort(sorted, arch->nrules, sizeof(*sorted), by_number);
 	cut(v, &n, 0, REIN_FILTER_ENOSYS);
 	for (size_t k = 0; k < arch->nknown; k++) {
 		cut(v, &n, arch->known[k][0], REIN_FILTER_ALLOW);
-		for (; r < arch->nrules && sorted[r].nr <= arch->known[k][1]; r++) {
+		for (; r < nrules && sorted[r].nr <= arch->known[k][1]; r++) {
 			cut(v, &n, sorted[r].nr, sorted[r].action);
 			cut(v, &n, sorted[r].nr + 1, REIN_FILTER_ALLOW);
 		}
 		cut(v, &n, arch->known[k][1] + 1, REIN_FILTER_ENOSYS);
 	}
 	emit(w, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	emit_search(w, v, n);
-	emit_actions(w);
+	emit_block(w, v, n);
 }
 
 /* if (arch == this) { search } */

@@ -12,9 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sandbox/watch.h"
+
 struct rein_filter_options {
 	bool nested; /* namespaces and mounts may be made inside */
 	bool notify; /* renames are reported to a listener */
+	bool watch;  /* and what changes files, as sandbox/watch.h lists it */
 };
 
 struct rein_filter {
@@ -38,6 +41,9 @@ enum rein_filter_action {
 	REIN_FILTER_SOCKET,
 	REIN_FILTER_SOCKETPAIR,
 	REIN_FILTER_RENAME,
+	REIN_FILTER_WATCH,
+	REIN_FILTER_OPEN_1, /* the flags are this argument */
+	REIN_FILTER_OPEN_2,
 	REIN_FILTER__MAX,
 };
 
@@ -53,6 +59,7 @@ struct rein_filter_arch {
 	size_t nknown;
 	const struct rein_filter_rule *rules;
 	size_t nrules;
+	const struct rein_watch_table *watch;
 };
 
 extern const struct rein_filter_arch rein_filter_native;

@@ -19,6 +19,7 @@ const struct rein_filter_arch rein_filter_i386 = {
 	.audit = AUDIT_ARCH_I386,
 	.known = known,
 	.nknown = sizeof(known) / sizeof(known[0]),
+	.watch = &rein_watch_i386,
 	.rules = rules,
 	.nrules = sizeof(rules) / sizeof(rules[0]),
 };

@@ -28,6 +28,7 @@ const struct rein_filter_arch rein_filter_native = {
 	.audit = NATIVE,
 	.known = known,
 	.nknown = ARRAY_SIZE(known),
+	.watch = &rein_watch_native,
 	.rules = rules,
 	.nrules = ARRAY_SIZE(rules),
 };

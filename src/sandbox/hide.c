@@ -249,6 +249,16 @@ static int index_file(const struct rein_hide_opts *o, const char *real, char *re
 	return 0;
 }
 
+void rein_hide_forget(const char *state_dir, const char *real)
+{
+	struct rein_hide_opts o = {.state_dir = state_dir};
+	struct rein_err ignored = {0};
+	char file[PATH_MAX];
+
+	if (index_file(&o, real, file, &ignored) == 0)
+		unlink(file);
+}
+
 static int find_hidden(const struct rein_hide_opts *o, const char *real, int root_fd,
 		       struct rein_hide_list *l, struct rein_err *err)
 {
@@ -279,6 +289,8 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	    (o->rootless && add_foreign(o, &x, l) < 0))
 		return rein_err_nomem(err);
 	drop_covered(&l->paths);
+	/* of a whole system only a part was looked at */
+	l->links = x.links || o->whole;
 	l->ndirs = x.ndirs;
 	l->nread = x.nread;
 	return 0;

@@ -57,6 +57,7 @@ struct rein_hide_list {
 	struct rein_strlist paths; /* hidden, relative to the tree, sorted; none inside another */
 	struct rein_foreign_dir *foreign; /* parents first */
 	size_t nforeign, foreign_cap;
+	bool links;    /* the tree has files with several names, or may have */
 	size_t ndirs;  /* directories known */
 	size_t nread;  /* of them read this time */
 	int lock_fd;   /* keeps the mask; -1: none */
@@ -71,6 +72,8 @@ struct rein_hide_list {
 int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **ret_mask,
 		   struct rein_hide_list *ret_hidden, struct rein_err *err);
 void rein_hide_list_done(struct rein_hide_list *l);
+/* What is known of the tree turned out to be wrong: the next run looks again. */
+void rein_hide_forget(const char *state_dir, const char *real);
 
 /*
  * Have the mask of an earlier run again, at the same place, and hold it until *ret_lock is closed:

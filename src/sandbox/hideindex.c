@@ -23,7 +23,7 @@
 #include "sandbox/viewhash.h"
 
 #define MAGIC		0x317844496e696552ull
-#define VERSION		1u
+#define VERSION		2u
 #define NONE		UINT32_MAX
 #define DIRS_MAX	(1u << 26)
 #define STRINGS_MAX	(1u << 31)
@@ -569,6 +569,12 @@ static int make(struct maker *m)
 	return 0;
 }
 
+static void find_links(struct rein_hideindex *x)
+{
+	for (uint32_t i = 0; i < x->ndirs && !x->links; i++)
+		x->links = x->dirs[i].flags & (REIN_HIDEDIR_LINKS | REIN_HIDEDIR_CLOSED);
+}
+
 static int make_index(const struct rein_hideindex_opts *o, const struct rein_hideindex *old,
 		      const unsigned char *changed, uint64_t mount, struct rein_hideindex *ret,
 		      struct rein_err *err)
@@ -593,6 +599,7 @@ static int make_index(const struct rein_hideindex_opts *o, const struct rein_hid
 	x.matches = x.owned[1] = take_ptr(m.matches);
 	x.strings = x.owned[2] = rein_buf_take(&m.strings);
 	save(o, rein_hideindex_rules(o), &x);
+	find_links(&x);
 	*ret = x;
 	return 0;
 }
@@ -621,6 +628,7 @@ int rein_hideindex_get(const struct rein_hideindex_opts *o, struct rein_hideinde
 		return rein_err_nomem(err);
 	if (rc == 0)
 		return make_index(o, &old, changed, sx.stx_mnt_id, ret, err);
+	find_links(&old);
 	*ret = old;
 	old = (struct rein_hideindex){0};
 	return 0;

@@ -13,6 +13,10 @@
  * Not entered: .git directories (a branch may be called x.key), directories of installed packages
  * (node_modules, site-packages: public, and deleted as a whole by their tools), other mounts,
  * Rein's state. Directories that cannot be read are skipped.
+ *
+ * Beside the secrets: does the tree hold files with several names? A link made to a file changes the
+ * directory of the new name only, which is why the index tells it of trees and not of files. Of
+ * directories of installed packages a sample is looked at (installers link all files or none).
  */
 #ifndef REIN_SANDBOX_HIDEINDEX_H
 #define REIN_SANDBOX_HIDEINDEX_H
@@ -31,6 +35,7 @@ enum {
 	REIN_HIDEDIR_GIT = 1 << 4,    /* holds HEAD, objects and refs, as a bare repository does */
 	REIN_HIDEDIR_VENV = 1 << 5,   /* a Python environment, often called .env */
 	REIN_HIDEDIR_PRUNED = 1 << 6, /* not entered, by rule */
+	REIN_HIDEDIR_LINKS = 1 << 7,  /* holds files with several names, or may */
 };
 
 enum {
@@ -63,6 +68,7 @@ struct rein_hideindex {
 	uint32_t ndirs, nmatches, nstrings;
 	uint32_t nread; /* directories read this time */
 	bool written;
+	bool links; /* some directory has REIN_HIDEDIR_LINKS, or could not be read */
 	void *map; /* either mapped from the file … */
 	size_t map_size;
 	void *owned[3]; /* … or made: dirs, matches, strings */

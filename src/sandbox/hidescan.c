@@ -93,6 +93,54 @@ static bool is_dir(int fd, const struct dirent64 *e)
 	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
+/*
+ * Does a directory that is not entered hold files with several names? The first files on one way
+ * down: what installs packages by linking them does it with all of them.
+ */
+static bool sample_links(int fd, const char *name, unsigned depth, unsigned *budget)
+{
+	char block[4096] __attribute__((aligned(8)));
+	auto_close int dir = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n;
+
+	while (dir >= 0 && *budget && (n = getdents64(dir, block, sizeof(block))) > 0)
+		for (ssize_t at = 0; at < n && *budget;) {
+			const struct dirent64 *e = (const void *)(block + at);
+			struct stat st;
+
+			at += e->d_reclen;
+			if (e->d_name[0] == '.' && (!e->d_name[1] || (e->d_name[1] == '.' && !e->d_name[2])))
+				continue;
+			--*budget;
+			if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+				continue;
+			if (S_ISDIR(st.st_mode) ? depth && sample_links(dir, e->d_name, depth - 1, budget)
+						: S_ISREG(st.st_mode) && st.st_nlink > 1)
+				return true;
+		}
+	return false;
+}
+
+/* What cannot be looked at may have any number of names. */
+static bool has_links(int fd, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == EACCES;
+	return st.st_nlink > 1 && !S_ISDIR(st.st_mode);
+}
+
+static void look_for_links(struct rein_hidescan *l, int fd, const char *name, bool directory)
+{
+	unsigned budget = 60;
+
+	if (l->flags & REIN_HIDEDIR_LINKS)
+		return;
+	if (directory ? sample_links(fd, name, 6, &budget) : has_links(fd, name))
+		l->flags |= REIN_HIDEDIR_LINKS;
+}
+
 static bool is_named(char *const *names, const char *name)
 {
 	for (; names && *names; names++)
@@ -114,6 +162,9 @@ static int entry(const struct rein_hideindex_opts *o, struct rein_hidescan *l, i
 		special_names(l, name, n);
 	directory = is_dir(fd, e);
 	match = rein_hide_name_matches(name, n) || is_named(o->names, name);
+	/* (git makes a new file for everything it changes) */
+	if (!directory || (rein_hide_name_no_entry(name, n) && !named(STR(".git"), name, n)))
+		look_for_links(l, fd, name, directory);
 	if (directory && path_len + n > PATH_ROOM)
 		match = true; /* too deep to look into: hidden with all that is in it */
 	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, NONE) < 0)

@@ -31,6 +31,7 @@
 #include "sandbox/relay.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
+#include "sys/caps.h"
 #include "sys/priv.h"
 #include "sys/sys.h"
 
@@ -101,7 +102,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 	struct rein_plan_setup setup = {
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
 	struct rein_filter_options options = {.nested = s->spec->nested,
-					      .notify = setup.flags & REIN_PLAN_NOTIFY};
+					      .notify = setup.flags & REIN_PLAN_NOTIFY,
+					      .watch = s->spec->watch_links};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
@@ -209,6 +211,10 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	s->supervisor.box = s->box->pid;
 	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
 	s->supervisor.caps = s->spec->caps;
+	s->supervisor.watch = s->spec->watch_links;
+	s->supervisor.may_chroot = s->spec->nested || s->spec->caps & SYS_CAP(CAP_SYS_CHROOT);
+	s->supervisor.roots = s->spec->roots;
+	s->supervisor.nroots = s->spec->nroots;
 	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
 								   : ARRAY_SIZE(note->devs);
 	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
@@ -456,8 +462,8 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		return -err->code;
 	}
 	r.dir_renames = atomic_load(&s->supervisor.moved);
-	r.link_renames = s->supervisor.link_renames;
-	s->supervisor.link_renames = (struct rein_strlist){0};
+	r.linked = s->supervisor.linked;
+	s->supervisor.linked = (struct rein_linked_list){0};
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -584,7 +590,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_supervisor_end(&s->supervisor);
 	clear_up(s);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
-	rein_strlist_done(&s->supervisor.link_renames);
+	rein_linked_done(&s->supervisor.linked);
 	return rc;
 }
 

@@ -29,7 +29,7 @@ struct linked {
 };
 
 struct move {
-	const atomic_bool *stop;
+	const struct rein_move_opts *how; /* NULL: putting back */
 	int top; /* the new tree */
 	struct linked *links;
 	size_t nlinks, links_cap;
@@ -118,7 +118,8 @@ static void narrow(int dir, const struct stat *st)
 
 static bool stopped(const struct move *m)
 {
-	return m->stop && atomic_load_explicit(m->stop, memory_order_relaxed);
+	return m->how && m->how->stop &&
+	       atomic_load_explicit(m->how->stop, memory_order_relaxed);
 }
 
 /* A directory made in one with a default ACL inherits it; one that is renamed there does not. */
@@ -198,9 +199,12 @@ static int remember(struct move *m, const struct stat *st, const char *name)
 
 static int link_file(struct move *m, int from, int to, const char *name, const struct stat *st)
 {
-	const char *first = st->st_nlink > 1 ? seen(m, st) : NULL;
+	const char *first;
 	int rc;
 
+	if (m->how && m->how->hold)
+		m->how->hold(m->how->arg, from, name);
+	first = st->st_nlink > 1 ? seen(m, st) : NULL;
 	if (first)
 		return linkat(m->top, first, to, name, 0) < 0 ? -errno : 0;
 	rc = st->st_nlink > 1 ? remember(m, st, name) : 0;
@@ -350,9 +354,9 @@ static int random_name(char *to)
 }
 
 /* Rebuild directory name of from as a new directory tmp (chosen here) in to. Cleans up on failure. */
-static int rebuild(int from, const char *name, int to, char *tmp, const atomic_bool *stop)
+static int rebuild(int from, const char *name, int to, char *tmp, const struct rein_move_opts *how)
 {
-	__attribute__((cleanup(move_done))) struct move m = {.stop = stop, .top = -1};
+	__attribute__((cleanup(move_done))) struct move m = {.how = how, .top = -1};
 	struct stat st;
 	auto_close int src = open_dir(from, name, &st);
 	auto_close int dst = -1;
@@ -416,17 +420,17 @@ static int check_target(int to, const char *target, unsigned flags)
 	return rc < 0 ? rc : l.n ? -ENOTEMPTY : 0;
 }
 
-static int move_over(int from, const char *name, int to, const char *target, unsigned flags,
-		     const atomic_bool *stop)
+static int move_over(int from, const char *name, int to, const char *target,
+		     const struct rein_move_opts *how)
 {
 	char tmp[NAME_LEN];
-	int rc = check_target(to, target, flags);
+	int rc = check_target(to, target, how->flags);
 
 	if (rc == 0)
-		rc = rebuild(from, name, to, tmp, stop);
+		rc = rebuild(from, name, to, tmp, how);
 	if (rc < 0)
 		return rc;
-	if (renameat2(to, tmp, to, target, flags & RENAME_NOREPLACE) < 0) {
+	if (renameat2(to, tmp, to, target, how->flags & RENAME_NOREPLACE) < 0) {
 		rc = -errno;
 		remove_named(to, tmp);
 		return rc;
@@ -439,7 +443,7 @@ static int move_over(int from, const char *name, int to, const char *target, uns
 
 /* Bring a new version of one side to where the other is, under a name of its own. */
 static int carry(int from, const char *name, int to, char *tmp, bool *rebuilt,
-		 const atomic_bool *stop)
+		 const struct rein_move_opts *how)
 {
 	struct stat st;
 
@@ -447,7 +451,9 @@ static int carry(int from, const char *name, int to, char *tmp, bool *rebuilt,
 		return -errno;
 	*rebuilt = S_ISDIR(st.st_mode);
 	if (*rebuilt)
-		return rebuild(from, name, to, tmp, stop);
+		return rebuild(from, name, to, tmp, how);
+	if (how->hold)
+		how->hold(how->arg, from, name);
 	if (random_name(tmp) < 0)
 		return -EIO;
 	return linkat(from, name, to, tmp, 0) < 0 ? -errno : 0;
@@ -459,15 +465,15 @@ static int discard(int dir, const char *name, bool is_dir)
 }
 
 /* Both sides exist under new names before either old one is touched. */
-static int exchange(int from, const char *name, int to, const char *target, const atomic_bool *stop)
+static int exchange(int from, const char *name, int to, const char *target, const struct rein_move_opts *how)
 {
 	char tmp_a[NAME_LEN], tmp_b[NAME_LEN];
 	bool dir_a, dir_b;
-	int rc = carry(from, name, to, tmp_a, &dir_a, stop);
+	int rc = carry(from, name, to, tmp_a, &dir_a, how);
 
 	if (rc < 0)
 		return rc;
-	rc = carry(to, target, from, tmp_b, &dir_b, stop);
+	rc = carry(to, target, from, tmp_b, &dir_b, how);
 	if (rc < 0) {
 		discard(to, tmp_a, dir_a);
 		return rc;
@@ -493,10 +499,10 @@ static int honest(int rc)
 	return rc;
 }
 
-int rein_move_dir(int from, const char *name, int to, const char *target, unsigned flags,
-		  const atomic_bool *stop)
+int rein_move_dir(int from, const char *name, int to, const char *target,
+		  const struct rein_move_opts *how)
 {
-	if (flags & RENAME_EXCHANGE)
-		return honest(exchange(from, name, to, target, stop));
-	return honest(move_over(from, name, to, target, flags, stop));
+	if (how->flags & RENAME_EXCHANGE)
+		return honest(exchange(from, name, to, target, how));
+	return honest(move_over(from, name, to, target, how));
 }

@@ -17,12 +17,19 @@
 /* Half-built trees are called this and a random number; nobody else's names begin so. */
 #define REIN_MOVE_PREFIX ".rein-mv."
 
+struct rein_move_opts {
+	unsigned flags;		 /* of renameat2 */
+	const atomic_bool *stop; /* becomes true: the move ends as if it had failed (-EINTR); or NULL */
+	/* called for every file before it gets another name; or NULL */
+	void (*hold)(void *arg, int dir, const char *name);
+	void *arg;
+};
+
 /*
- * Move directory name in directory from to target in directory to, with the flags of renameat2.
- * Returns 0 or a negative errno; -EXDEV if it cannot be done faithfully. If *stop becomes true the
- * move ends as if it had failed (-EINTR).
+ * Move directory name in directory from to target in directory to. Returns 0 or a negative errno;
+ * -EXDEV if it cannot be done faithfully.
  */
-int rein_move_dir(int from, const char *name, int to, const char *target, unsigned flags,
-		  const atomic_bool *stop);
+int rein_move_dir(int from, const char *name, int to, const char *target,
+		  const struct rein_move_opts *how);
 
 #endif

@@ -17,12 +17,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sandbox/caller.h"
 #include "sandbox/move.h"
+#include "sandbox/watch.h"
 #include "sys/caps.h"
 #include "sys/sys.h"
 
@@ -31,6 +32,11 @@
 	(SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_CHOWN) |                    \
 	 SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 #define SWITCH_CAPS (SYS_CAP(CAP_SETUID) | SYS_CAP(CAP_SETGID))
+
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1ul << 0)
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	   SECCOMP_IOW(4, __u64)
+#endif
 
 union request {
 	struct seccomp_notif notif;
@@ -74,27 +80,6 @@ static const struct call {
 #endif
 };
 
-/* A string of the caller's, page by page: the next page may not exist. */
-static bool read_string(pid_t pid, uint64_t at, char *to, size_t max)
-{
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t done = 0;
-
-	while (done < max) {
-		size_t n = page - (at + done) % page;
-		struct iovec ours = {to + done, n < max - done ? n : max - done};
-		struct iovec theirs = {(void *)(uintptr_t)(at + done), ours.iov_len};
-		ssize_t got = process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
-
-		if (got <= 0)
-			return false;
-		if (memchr(to + done, 0, (size_t)got))
-			return true;
-		done += (size_t)got;
-	}
-	return false;
-}
-
 static bool decode(const struct seccomp_notif *n, struct renaming *r)
 {
 	const struct call *c = NULL;
@@ -107,9 +92,9 @@ static bool decode(const struct seccomp_notif *n, struct renaming *r)
 	r->from.dirfd = c->from_dir < 0 ? AT_FDCWD : (int)n->data.args[c->from_dir];
 	r->to.dirfd = c->to_dir < 0 ? AT_FDCWD : (int)n->data.args[c->to_dir];
 	r->flags = c->flags < 0 ? 0 : (unsigned)n->data.args[c->flags];
-	return read_string((pid_t)n->pid, n->data.args[c->from], r->from.path,
+	return rein_caller_string((pid_t)n->pid, n->data.args[c->from], r->from.path,
 			   sizeof(r->from.path)) &&
-	       read_string((pid_t)n->pid, n->data.args[c->to], r->to.path, sizeof(r->to.path));
+	       rein_caller_string((pid_t)n->pid, n->data.args[c->to], r->to.path, sizeof(r->to.path));
 }
 
 static bool valid(const struct rein_supervisor *s, uint64_t id)
@@ -117,55 +102,11 @@ static bool valid(const struct rein_supervisor *s, uint64_t id)
 	return ioctl(s->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-static bool same_place(int a, int b)
-{
-	struct statx x, y;
-	const unsigned want = STATX_INO | STATX_MNT_ID;
-
-	return statx(a, "", AT_EMPTY_PATH, want, &x) == 0 &&
-	       statx(b, "", AT_EMPTY_PATH, want, &y) == 0 && x.stx_mask & STATX_MNT_ID &&
-	       y.stx_mask & STATX_MNT_ID && x.stx_mnt_id == y.stx_mnt_id && x.stx_ino == y.stx_ino &&
-	       x.stx_dev_major == y.stx_dev_major && x.stx_dev_minor == y.stx_dev_minor;
-}
-
-static int open_link(pid_t pid, const char *what, int number)
-{
-	char path[64];
-
-	if (number >= 0)
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-	return open(path, O_PATH | O_CLOEXEC);
-}
-
 /* Inside the box's root and nowhere else [S1]: ".." ends there, links begin there. */
 static int open_in(int root, const char *path)
 {
 	return sys_openat2(root, path, O_PATH | O_DIRECTORY,
 			   RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-}
-
-/*
- * Where a relative path starts, as a path from the box's root: the kernel names it, and it counts only
- * if that name leads back to the same place.
- */
-static bool base_path(pid_t pid, int root, int dirfd, char *to, size_t size)
-{
-	auto_close int place = open_link(pid, "cwd", dirfd == AT_FDCWD ? -1 : dirfd);
-	auto_close int again = -1;
-	char link[64];
-	ssize_t n;
-
-	if (place < 0)
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-	n = readlink(link, to, size - 1);
-	if (n <= 0 || to[0] != '/')
-		return false;
-	to[n] = 0;
-	again = open_in(root, to);
-	return again >= 0 && same_place(place, again);
 }
 
 /* Split off the last component and open the directory it is in. */
@@ -182,7 +123,7 @@ static bool locate(pid_t pid, int root, struct side *side)
 		return false;
 	if (side->path[0] == '/') {
 		full[0] = 0;
-	} else if (!base_path(pid, root, side->dirfd, full, PATH_MAX)) {
+	} else if (!rein_caller_base(pid, root, side->dirfd, full, PATH_MAX)) {
 		return false;
 	}
 	if (slash) {
@@ -305,78 +246,33 @@ static bool assume_tree(const struct rein_supervisor *s)
 	return !s->root || sys_caps_set(TREE_CAPS, s->all, 0) == 0;
 }
 
-static bool file_at(const struct side *side, struct stat *st)
+/* About to be changed, or taken along by a rename: its other names come along. */
+static void hold(struct rein_supervisor *s, int dir, const char *name)
 {
-	return fstatat(side->parent, side->name, st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st->st_mode);
-}
+	auto_close int fd = -1;
 
-static char *path_of(const struct side *side)
-{
-	char link[64], dir[PATH_MAX];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", side->parent);
-	n = readlink(link, dir, sizeof(dir) - 1);
-	if (n <= 0)
-		return NULL;
-	dir[n] = 0;
-	return rein_asprintf("%s/%s", n == 1 ? "" : dir, side->name);
-}
-
-/* A pair or nothing. */
-static void note(struct rein_supervisor *s, char *from, char *to)
-{
-	if (!from || !to || rein_streq(from, to)) {
-		rein_free(from);
-		rein_free(to);
+	if (!s->watch)
 		return;
-	}
-	if (rein_strlist_take(&s->link_renames, from) < 0)
-		rein_free(to);
-	else if (rein_strlist_take(&s->link_renames, to) < 0)
-		rein_free(s->link_renames.v[--s->link_renames.n]);
+	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		rein_linkgroups_hold(s->groups, fd);
 }
 
-/*
- * Overlayfs forgets that a copy under a new name was one of several; somebody has to remember. An
- * exchange is three renames by way of a name nobody has.
- */
-static void remember(struct rein_supervisor *s, const struct renaming *r)
+static void hold_inside(void *arg, int dir, const char *name)
 {
-	if (r->flags & RENAME_EXCHANGE) {
-		note(s, path_of(&r->from), rein_strdup("//"));
-		note(s, path_of(&r->to), path_of(&r->from));
-		note(s, rein_strdup("//"), path_of(&r->to));
-	} else {
-		note(s, path_of(&r->from), path_of(&r->to));
-	}
-}
-
-/* It came to nothing: back to how many there were. */
-static void forget(struct rein_supervisor *s, size_t noted)
-{
-	while (s->link_renames.n > noted)
-		rein_free(s->link_renames.v[--s->link_renames.n]);
-}
-
-static bool has_names(const struct renaming *r)
-{
-	struct stat from, to;
-
-	return file_at(&r->from, &from) &&
-	       (from.st_nlink > 1 || (file_at(&r->to, &to) && to.st_nlink > 1));
+	hold(arg, dir, name);
 }
 
 /* 1: let the kernel do it. Else 0 or a negative errno is the answer. */
 static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, struct renaming *r)
 {
 	bool ourselves = regain(s);
-	auto_close int root = open_link((pid_t)n->pid, "root", -1);
+	auto_close int root = rein_caller_open((pid_t)n->pid, "root", -1);
+	struct rein_move_opts how = {.flags = r->flags, .stop = &s->stop, .hold = hold_inside, .arg = s};
 	dev_t from_dev, to_dev;
-	size_t noted;
 	int rc;
 
-	if (!ourselves || root < 0 || !valid(s, n->id) || !same_place(root, s->box_root))
+	if (!ourselves || root < 0 || !valid(s, n->id) || !rein_caller_same(root, s->box_root))
 		return 1;
 	/* the way to both names is walked with the caller's rights */
 	if (!assume(s, (pid_t)n->pid) || !locate((pid_t)n->pid, s->box_root, &r->from) ||
@@ -384,41 +280,66 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 		return 1;
 	if (!is_dir(r->from.parent, r->from.name) &&
 	    !(r->flags & RENAME_EXCHANGE && is_dir(r->to.parent, r->to.name))) {
-		if (has_names(r))
-			remember(s, r);
+		if (s->watch && valid(s, n->id) && assume_tree(s)) {
+			hold(s, r->from.parent, r->from.name);
+			if (r->flags & RENAME_EXCHANGE)
+				hold(s, r->to.parent, r->to.name);
+		}
 		return 1;
 	}
 	if (r->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
 	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
-	noted = s->link_renames.n;
-	remember(s, r);
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
-	if (errno != EXDEV) { /* [S2] */
-		rc = -errno;
-		forget(s, noted);
-		return rc;
-	}
+	if (errno != EXDEV) /* [S2] */
+		return -errno;
 	if (!assume_tree(s))
 		return -EXDEV;
-	rc = rein_move_dir(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags, &s->stop);
+	rc = rein_move_dir(r->from.parent, r->from.name, r->to.parent, r->to.name, &how);
 	if (rc == 0)
 		atomic_fetch_add(&s->moved, 1);
-	else
-		forget(s, noted);
 	return rc;
+}
+
+/* A change to a file: the kernel makes it, after its names were joined. */
+static void watch(struct rein_supervisor *s, const struct seccomp_notif *n,
+		  const struct rein_watch_call *c)
+{
+	auto_close int root = -1, fd = -1;
+	struct stat st;
+
+	if (!regain(s))
+		return;
+	if (s->may_chroot) {
+		root = rein_caller_open((pid_t)n->pid, "root", -1);
+		if (root < 0 || !rein_caller_same(root, s->box_root))
+			return;
+	}
+	if (!assume(s, (pid_t)n->pid))
+		return;
+	fd = rein_watch_target(c, n, s->box_root);
+	if (fd < 0 || fstat(fd, &st) < 0 || (st.st_nlink < 2 && !s->root) || S_ISDIR(st.st_mode) ||
+	    !valid(s, n->id))
+		return;
+	if (c->how >= REIN_WATCH_OPEN && !S_ISREG(st.st_mode))
+		return; /* opening a fifo changes nothing */
+	if (assume_tree(s))
+		rein_linkgroups_hold(s->groups, fd);
 }
 
 static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
 {
 	static _Thread_local struct renaming r;
+	const struct rein_watch_call *call = s->watch ? rein_watch_find(&n->data) : NULL;
 	union response out;
 	int rc = 1;
 
 	r.from.parent = r.to.parent = -1;
-	if (s->running && decode(n, &r))
+	if (s->running && call)
+		watch(s, n, call);
+	else if (s->running && decode(n, &r))
 		rc = carry_out(s, n, &r);
 	rein_closep_(&r.from.parent);
 	rein_closep_(&r.to.parent);
@@ -471,8 +392,13 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* While we still have the right to look at pid 1, which nobody else may. */
 	if (s->box_root < 0)
-		s->box_root = open_link(s->box, "root", -1);
+		s->box_root = rein_caller_open(s->box, "root", -1);
 	s->running = s->box_root >= 0;
+	if (s->running && s->watch && !s->groups)
+		s->groups = rein_linkgroups_new(s->roots, s->nroots, s->box_root, s->root);
+	s->watch = s->watch && s->groups;
+	/* the caller waits for us and we for it: no need for two processors (Linux 6.6) */
+	ioctl(s->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	if (!s->running || pthread_create(&s->thread, NULL, serve, s) != 0) {
 		/* Without a thread of its own, whose rights can be changed, nothing is carried out. */
 		s->running = false;
@@ -487,6 +413,10 @@ void rein_supervisor_end(struct rein_supervisor *s)
 	if (s->running)
 		pthread_join(s->thread, NULL);
 	s->running = false;
+	if (s->groups)
+		rein_linkgroups_take(s->groups, &s->linked);
+	rein_linkgroups_free(s->groups);
+	s->groups = NULL;
 	rein_closep_(&s->listener);
 	rein_closep_(&s->box_root);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers the box's rename calls. Whatever the kernel does right by itself is waved on; a directory
- * rename that overlayfs refuses with EXDEV is carried out here.
+ * rename that overlayfs refuses with EXDEV is carried out here. In a tree with hard-linked files the
+ * calls that change a file come here too, and are waved on after its names were joined.
  *
  * [S1] Acts only on the box's overlays, reached through the box's own root directory: never on a path
  *      of the host, whatever the box does to its tree meanwhile.
@@ -17,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/strlist.h"
+#include "sandbox/linkgroup.h"
 
 struct rein_supervisor {
 	int listener; /* owned */
@@ -30,7 +31,12 @@ struct rein_supervisor {
 	uint32_t ndevs;
 	atomic_bool stop;
 	atomic_uint moved;
-	struct rein_strlist link_renames; /* the thread's until it is joined */
+	bool watch;	 /* there are files with several names */
+	bool may_chroot; /* somebody in the box may have another root than the box's */
+	const struct rein_root *roots;
+	size_t nroots;
+	struct rein_linkgroups *groups; /* the thread's until it is joined */
+	struct rein_linked_list linked; /* at the end: what they were */
 	bool running;
 	pthread_t thread;
 };

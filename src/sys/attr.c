@@ -390,3 +390,12 @@ bool rein_attrs_opaque(int dirfd, const char *name)
 	snprintf(key, sizeof(key), "%sopaque", overlay_prefix());
 	return lgetxattr(fdpath(&path, dirfd, name), key, &v, 1) == 1 && v == 'y';
 }
+
+bool rein_attrs_has_origin(int dirfd, const char *name)
+{
+	struct fdpath path;
+	char key[64];
+
+	snprintf(key, sizeof(key), "%sorigin", overlay_prefix());
+	return lgetxattr(fdpath(&path, dirfd, name), key, NULL, 0) >= 0;
+}

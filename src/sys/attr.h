@@ -54,5 +54,7 @@ int rein_attrs_unpack(struct rein_unpack *u, struct rein_attrs *ret);
 int rein_attrs_strip_overlay(int dirfd, const char *name, uint32_t mode, struct rein_err *err);
 /* Is this directory opaque to the overlay? */
 bool rein_attrs_opaque(int dirfd, const char *name);
+/* Did the overlay note that this file is a copy? It does for regular files with one name. */
+bool rein_attrs_has_origin(int dirfd, const char *name);
 
 #endif

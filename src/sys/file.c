@@ -24,7 +24,7 @@ int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
 	struct statx st;
 
-	if (statx(dirfd, name, flags, STATX_BASIC_STATS, &st) < 0) {
+	if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
 		if (errno == ENOENT || errno == ENOTDIR) {
 			*ret = (struct rein_fp){0};
 			return 0;
@@ -39,6 +39,7 @@ int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err
 		.mtime_ns = ns(&st.stx_mtime),
 		.ctime_ns = ns(&st.stx_ctime),
 		.atime_ns = ns(&st.stx_atime),
+		.born_ns = st.stx_mask & STATX_BTIME ? ns(&st.stx_btime) : 0,
 		.mode = st.stx_mode,
 		.uid = st.stx_uid,
 		.gid = st.stx_gid,

@@ -86,8 +86,11 @@ static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, st
 
 	if (!e->slot.mode)
 		return lost(o, err);
+	/* done already; a slot that was a link has its first content again when that is undone, too */
 	if (e->slot.ino != slot_todo)
-		return e->slot.ino == real_todo ? 0 : lost(o, err);
+		return e->slot.ino == real_todo || (e->real.mode && e->real.ino == slot_todo)
+			       ? 0
+			       : lost(o, err);
 	if (!e->real.mode || e->real.ino != real_todo)
 		return outsider(o, err);
 	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err);
@@ -159,32 +162,62 @@ static int keep_dir_time(const struct rein_op *o, const struct ends *e, struct r
 	return rein_attrs_apply(e->slot_fd, "", &o->new, REIN_ATTR_MTIME, err);
 }
 
-/* The slot becomes one more name of the real file at old_slot, or stops being one. */
+static int stat_store(const struct rein_op *o, const struct rein_op_dirs *d, const char *slot,
+		      struct rein_fp *ret, struct rein_err *err)
+{
+	auto_close int parent = -1;
+	const char *name;
+
+	*ret = (struct rein_fp){0};
+	if (rein_open_parent(d->store[o->root], slot, &name, &parent, err) < 0)
+		return err->sys == ENOENT || err->sys == ENOTDIR ? 0 : -err->code;
+	return rein_fp_at(parent, name, ret, err);
+}
+
+/* What was in the slot returns to it; the link goes. */
+static int unlink_again(const struct rein_op *o, const struct rein_op_dirs *d, const struct ends *e,
+			const struct rein_fp *keep, struct rein_err *err)
+{
+	if (e->slot.mode && e->slot.ino == o->ino_old) {
+		if (!keep->mode)
+			return lost(o, err);
+		if (renameat2(d->store[o->root], o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
+			return rein_err_errno(err, "unlink '%s'", o->path);
+	} else if (!keep->mode || keep->ino != o->ino_old) {
+		return 0;
+	}
+	if (unlinkat(d->store[o->root], o->keep, 0) < 0)
+		return rein_err_errno(err, "unlink '%s'", o->path);
+	return keep_dir_time(o, e, err);
+}
+
+/*
+ * The slot becomes one more name of the real file at old_slot: the link is made at keep, then the
+ * two change places. Or it stops being one.
+ */
 static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
 		   bool forward, struct rein_err *err)
 {
-	char tmp[256];
+	int store = d->store[o->root];
+	struct rein_fp keep, file;
 
-	if (!forward) {
-		if (e->slot.mode && e->slot.ino == o->ino_old &&
-		    unlinkat(e->slot_fd, e->slot_name, 0) < 0)
-			return rein_err_errno(err, "unlink '%s'", o->path);
-		return 0;
-	}
+	if (stat_store(o, d, o->keep, &keep, err) < 0)
+		return -err->code;
+	if (!forward)
+		return unlink_again(o, d, e, &keep, err);
 	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
 	    (e->real.mode && e->real.ino == o->ino_old))
 		return keep_dir_time(o, e, err);
-	if (e->slot_fd < 0)
+	if (e->slot_fd < 0 || !e->slot.mode)
 		return lost(o, err);
-	snprintf(tmp, sizeof(tmp), ".rein-link-%llu", (unsigned long long)o->ino_old);
-	unlinkat(e->slot_fd, tmp, 0);
-	if (linkat(d->real[o->root], o->old_slot, e->slot_fd, tmp, 0) < 0)
-		return rein_err_errno(err, "link '%s' to '%s'", o->path, o->old_slot);
-	if (renameat(e->slot_fd, tmp, e->slot_fd, e->slot_name) < 0) {
-		rein_err_errno(err, "link '%s'", o->path);
-		unlinkat(e->slot_fd, tmp, 0);
+	if (rein_fp_at(d->real[o->root], o->old_slot, &file, err) < 0)
 		return -err->code;
-	}
+	if (file.ino != o->ino_old)
+		return outsider(o, err);
+	if (!keep.mode && linkat(d->real[o->root], o->old_slot, store, o->keep, 0) < 0)
+		return rein_err_errno(err, "link '%s' to '%s'", o->path, o->old_slot);
+	if (renameat2(store, o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
+		return rein_err_errno(err, "link '%s'", o->path);
 	return keep_dir_time(o, e, err);
 }
 
@@ -253,6 +286,38 @@ int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, 
 			    take_step(o, dirs, forward, err) < 0)
 				return -err->code;
 		}
+	}
+	return 0;
+}
+
+static int need(const struct rein_op *o, const struct rein_op_dirs *d, const char *slot,
+		struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (!slot)
+		return 0;
+	if (stat_store(o, d, slot, &fp, err) < 0)
+		return -err->code;
+	return fp.mode ? 0 : lost(o, err);
+}
+
+int rein_ops_verify(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+		    struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *o = &ops->v[i];
+		/* the slot is empty while its content is in the tree */
+		bool full = o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_INPLACE ||
+			    (o->kind == REIN_OP_CREATE && forward) ||
+			    (o->kind == REIN_OP_DELETE && !forward);
+
+		if (o->root >= dirs->n)
+			return rein_err_set(err, REIN_E_INVALID, "the journal names an unknown root");
+		if ((full && need(o, dirs, o->slot, err) < 0) ||
+		    (o->kind == REIN_OP_INPLACE && need(o, dirs, o->old_slot, err) < 0) ||
+		    (o->kind == REIN_OP_LINK && !forward && need(o, dirs, o->keep, err) < 0))
+			return -err->code;
 	}
 	return 0;
 }

@@ -233,7 +233,8 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
-	if (sync_all(d, t->dirfd, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
+	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
+	    write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
 	/* what a mode of our own files forbids is tried once more with the right to it */
 	if (carry_out(ops, d, forward, err) < 0 &&
@@ -285,7 +286,7 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
 	    check_again(s, t, c, true, err) < 0 ||
-	    rein_remove_work(t, c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+	    rein_remove_work(t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);

@@ -15,8 +15,8 @@ bool rein_spare_take(const struct rein_state *s, const char *id);
 bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);
 
 int rein_remove_store(const struct rein_root *r, struct rein_err *err);
-/* The overlay's work directory: with an index it holds links that would count. */
-int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err);
+/* The overlay's work directory. */
+int rein_remove_work(const struct rein_tx *t, struct rein_err *err);
 
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,

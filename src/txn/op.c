@@ -5,7 +5,7 @@
 #include "base/auto.h"
 #include "base/pack.h"
 
-#define MAGIC 0x31504f52u /* "ROP1" */
+#define MAGIC 0x32504f52u /* "ROP2" */
 
 void rein_ops_done(struct rein_ops *ops)
 {
@@ -15,6 +15,7 @@ void rein_ops_done(struct rein_ops *ops)
 		rein_free(o->path);
 		rein_free(o->slot);
 		rein_free(o->old_slot);
+		rein_free(o->keep);
 		rein_attrs_done(&o->old);
 		rein_attrs_done(&o->new);
 	}
@@ -37,7 +38,7 @@ struct rein_op *rein_ops_add(struct rein_ops *ops, uint32_t root, int kind, cons
 	return &ops->v[ops->n++];
 }
 
-enum { F_SLOT = 1, F_OLD_SLOT = 2 };
+enum { F_SLOT = 1, F_OLD_SLOT = 2, F_KEEP = 4 };
 
 void rein_ops_format(const struct rein_ops *ops, bool forward, struct rein_buf *b)
 {
@@ -48,7 +49,8 @@ void rein_ops_format(const struct rein_ops *ops, bool forward, struct rein_buf *
 	rein_buf_le64(b, ops->n);
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct rein_op *o = &ops->v[i];
-		uint32_t flags = (o->slot ? F_SLOT : 0) | (o->old_slot ? F_OLD_SLOT : 0);
+		uint32_t flags = (o->slot ? F_SLOT : 0) | (o->old_slot ? F_OLD_SLOT : 0) |
+				 (o->keep ? F_KEEP : 0);
 
 		rein_buf_le32(b, o->root);
 		rein_buf_le32(b, o->kind | (uint32_t)o->bits << 8 | flags << 16);
@@ -59,6 +61,8 @@ void rein_ops_format(const struct rein_ops *ops, bool forward, struct rein_buf *
 			rein_pack_str(b, rein_str(o->slot));
 		if (o->old_slot)
 			rein_pack_str(b, rein_str(o->old_slot));
+		if (o->keep)
+			rein_pack_str(b, rein_str(o->keep));
 		rein_attrs_pack(b, &o->old);
 		rein_attrs_pack(b, &o->new);
 	}
@@ -93,9 +97,12 @@ static bool parse_one(struct rein_unpack *u, struct rein_ops *ops)
 		o.slot = rein_unpack_cstr(u);
 	if (flags & F_OLD_SLOT)
 		o.old_slot = rein_unpack_cstr(u);
+	if (flags & F_KEEP)
+		o.keep = rein_unpack_cstr(u);
 	ok = !u->failed && rein_attrs_unpack(u, &o.old) == 0 && rein_attrs_unpack(u, &o.new) == 0 &&
 	     o.kind >= REIN_OP_LIFT && o.kind <= REIN_OP_DIRMETA && tame_path(o.path) &&
 	     (!o.slot || tame_path(o.slot)) && (!o.old_slot || tame_path(o.old_slot)) &&
+	     (!o.keep || tame_path(o.keep)) && (o.kind != REIN_OP_LINK || (o.slot && o.old_slot && o.keep)) &&
 	     rein_grow(ops->v, ops->n, ops->cap) == 0;
 	if (ok) {
 		ops->v[ops->n++] = o;
@@ -104,6 +111,7 @@ static bool parse_one(struct rein_unpack *u, struct rein_ops *ops)
 	rein_free(o.path);
 	rein_free(o.slot);
 	rein_free(o.old_slot);
+	rein_free(o.keep);
 	rein_attrs_done(&o.old);
 	rein_attrs_done(&o.new);
 	return false;

@@ -33,6 +33,7 @@ struct rein_op {
 	char *path;	/* relative to the root's real directory */
 	char *slot;	/* relative to the root's store, or NULL */
 	char *old_slot; /* INPLACE: copy of the old bytes. LINK: the real path to link */
+	char *keep;	/* LINK: where what was in the slot waits; changes places with it */
 	struct rein_attrs old, new;
 	uint64_t ino_old, ino_new;
 	uint32_t root;
@@ -58,6 +59,12 @@ struct rein_op_dirs {
 	size_t n;
 };
 
+/*
+ * Is everything there that the steps need, one way and back? Before the journal: what is missing then
+ * is a refusal, afterwards it would be a tree between two states.
+ */
+int rein_ops_verify(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+		    struct rein_err *err);
 /* Take every step in one direction. On failure the steps taken stay: call it the other way. */
 int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
 		   struct rein_err *err);

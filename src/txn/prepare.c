@@ -20,6 +20,7 @@ struct prep {
 	const struct rein_op_dirs *d;
 	struct rein_ops *ops;
 	size_t next_slot;
+	bool *speaks; /* a change: of all that concern one hard-linked file, the one that changes it */
 };
 
 static int strip_visit(const struct rein_visit *v, void *arg, struct rein_err *err)
@@ -125,11 +126,15 @@ static int slot_inode(struct prep *p, const struct rein_op *o, uint64_t *ret, st
 	return 0;
 }
 
-/* The other names of a hard-linked file: the slot becomes a link of the real one. */
+/*
+ * One more name of a hard-linked file: the slot becomes a link of the real one. What was in the slot
+ * is kept, or a commit that is taken back could not be tried again.
+ */
 static int add_link(struct prep *p, const struct rein_change *x, const char *slot, uint64_t *ret_ino,
 		    struct rein_err *err)
 {
-	struct rein_op *o = add(p, REIN_OP_LINK, x, slot, err);
+	auto_free char *keep = new_slot(p, x->root, "undo", err);
+	struct rein_op *o = keep ? add(p, REIN_OP_LINK, x, slot, err) : NULL;
 	auto_close int parent = -1;
 	const char *name;
 	struct rein_fp fp;
@@ -139,81 +144,64 @@ static int add_link(struct prep *p, const struct rein_change *x, const char *slo
 		return -err->code;
 	if (rein_fp_at(p->d->real[x->root], x->link_to, &fp, err) < 0)
 		return -err->code;
-	if (!fp.mode)
+	if (!fp.mode || fp.ino != x->link_ino)
 		return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", x->link_to);
+	o->keep = take_ptr(keep);
 	o->old_slot = rein_strdup(x->link_to);
 	o->ino_old = *ret_ino = fp.ino;
 	return o->old_slot ? 0 : rein_err_nomem(err);
 }
 
-static int from_inode(struct prep *p, const struct rein_change *x, uint64_t *ret, struct rein_err *err)
+/* A file's new bytes and attributes go through a real name of it; its old ones are kept. */
+static int add_inplace(struct prep *p, uint32_t root, const char *path, uint64_t ino, const char *slot,
+		       struct rein_err *err)
 {
-	struct rein_fp fp;
+	auto_free char *old = new_slot(p, root, "undo", err);
+	int real = p->d->real[root], store = p->d->store[root];
+	struct rein_op *o = old ? rein_ops_add(p->ops, root, REIN_OP_INPLACE, path, slot) : NULL;
 
-	if (rein_fp_at(p->d->real[x->root], x->from, &fp, err) < 0)
+	if (!o)
+		return old ? rein_err_nomem(err) : -err->code;
+	o->ino_old = ino;
+	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
+	o->old_slot = take_ptr(old);
+	if (rein_tree_copy(real, path, store, o->old_slot, err) < 0 ||
+	    rein_attrs_read(real, path, &o->old, err) < 0 ||
+	    rein_attrs_read(store, slot, &o->new, err) < 0)
 		return -err->code;
-	if (!fp.mode)
-		return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", x->from);
-	*ret = fp.ino;
 	return 0;
 }
 
 /*
- * A hard-linked file renamed and written in the box: its bytes go through the old name, then the
- * new name becomes a link; a copy of the bytes waits aside, for the link takes their place.
+ * A hard-linked file that was changed and has none of its names left where it was: the change goes
+ * through the old name, then the new name becomes a link. The bytes stay in another slot meanwhile.
  */
-static int write_through(struct prep *p, const struct rein_change *x, const char *slot,
-			 struct rein_err *err)
-{
-	auto_free char *aside = new_slot(p, x->root, "undo", err);
-	auto_free char *old = aside ? new_slot(p, x->root, "undo", err) : NULL;
-	int store = p->d->store[x->root];
-	struct rein_op *o;
-
-	if (!old)
-		return -err->code;
-	/* by link and not by rename: the directory's time is read after this */
-	if (rein_tree_copy(store, slot, store, aside, err) < 0)
-		return -err->code;
-	o = rein_ops_add(p->ops, x->root, REIN_OP_INPLACE, x->from, aside);
-	if (!o)
-		return rein_err_nomem(err);
-	if (from_inode(p, x, &o->ino_old, err) < 0)
-		return -err->code;
-	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
-	o->old_slot = take_ptr(old);
-	if (rein_tree_copy(p->d->real[x->root], x->from, store, o->old_slot, err) < 0 ||
-	    rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
-	    rein_attrs_read(store, aside, &o->new, err) < 0)
-		return -err->code;
-	return 0;
-}
-
-/* The same when only its attributes changed. */
-static int attrs_through(struct prep *p, const struct rein_change *x, const char *slot,
-			 struct rein_err *err)
-{
-	struct rein_op *o = rein_ops_add(p->ops, x->root, REIN_OP_META, x->from, NULL);
-
-	if (!o)
-		return rein_err_nomem(err);
-	if (from_inode(p, x, &o->ino_old, err) < 0)
-		return -err->code;
-	if (rein_attrs_read(p->d->real[x->root], x->from, &o->old, err) < 0 ||
-	    rein_attrs_read(p->d->store[x->root], slot, &o->new, err) < 0)
-		return -err->code;
-	o->bits = (uint8_t)rein_attrs_differ(&o->old, &o->new);
-	return 0;
-}
-
-/* What was done to a hard-linked file under its new name reaches the file itself. */
 static int change_through(struct prep *p, const struct rein_change *x, const char *slot,
 			  struct rein_err *err)
 {
-	if (!x->link_to || !x->from)
+	int store = p->d->store[x->root];
+	auto_free char *aside = NULL;
+	struct rein_op *o;
+
+	if (!x->through || !p->speaks[x - p->c->v])
 		return 0;
-	return x->rewritten ? write_through(p, x, slot, err)
-			    : attrs_through(p, x, slot, err);
+	if (x->through == REIN_THROUGH_CONTENT) {
+		aside = new_slot(p, x->root, "undo", err);
+		if (!aside)
+			return -err->code;
+		if (linkat(store, slot, store, aside, 0) < 0)
+			return rein_err_errno(err, "keep '%s'", x->path);
+		return add_inplace(p, x->root, x->link_to, x->link_ino, aside, err);
+	}
+	o = rein_ops_add(p->ops, x->root, REIN_OP_META, x->link_to, NULL);
+	if (!o)
+		return rein_err_nomem(err);
+	o->ino_old = x->link_ino;
+	if (rein_attrs_read(p->d->real[x->root], x->link_to, &o->old, err) < 0 ||
+	    rein_attrs_read(store, slot, &o->new, err) < 0)
+		return -err->code;
+	o->bits = (uint8_t)rein_attrs_differ(&o->old, &o->new);
+	return 0;
 }
 
 /* Names inside a new directory that belong to real, hard-linked files. */
@@ -237,17 +225,6 @@ static int links_inside(struct prep *p, const struct rein_change *top, const cha
 			return -err->code;
 	}
 	return 0;
-}
-
-/* The name it is to share is the one it has already. */
-static bool is_that_file(struct prep *p, const struct rein_change *x)
-{
-	struct rein_err ignored = {0};
-	struct rein_fp fp;
-
-	return x->link_to && x->kind == REIN_CHANGE_MODIFIED &&
-	       rein_fp_at(p->d->real[x->root], x->link_to, &fp, &ignored) == 0 &&
-	       rein_fp_same_inode(&fp, &x->before);
 }
 
 static int prep_move(struct prep *p, const struct rein_change *x, int kind, struct rein_err *err)
@@ -275,30 +252,11 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 	return kind == REIN_OP_DELETE ? 0 : slot_inode(p, o, &o->ino_new, err);
 }
 
-static int read_attrs(struct prep *p, struct rein_op *o, const char *slot, struct rein_err *err)
-{
-	if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
-	    rein_attrs_read(p->d->store[o->root], slot, &o->new, err) < 0)
-		return -err->code;
-	return 0;
-}
-
 static int prep_inplace(struct prep *p, const struct rein_change *x, struct rein_err *err)
 {
 	auto_free char *slot = content_slot(p, x, err);
-	auto_free char *old = slot ? new_slot(p, x->root, "undo", err) : NULL;
-	struct rein_op *o;
 
-	if (!old)
-		return -err->code;
-	o = add(p, REIN_OP_INPLACE, x, slot, err);
-	if (!o)
-		return -err->code;
-	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
-	o->old_slot = take_ptr(old);
-	if (rein_tree_copy(p->d->real[x->root], x->path, p->d->store[x->root], o->old_slot, err) < 0)
-		return -err->code;
-	return read_attrs(p, o, slot, err);
+	return slot ? add_inplace(p, x->root, x->path, x->before.ino, slot, err) : -err->code;
 }
 
 static uint8_t bits_of(unsigned what)
@@ -341,27 +299,10 @@ static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_er
 	return 0;
 }
 
-/* The name goes, the change made through it stays in the file's other names. */
-static int prep_kept(struct prep *p, const struct rein_change *x, struct rein_err *err)
-{
-	auto_free char *old = new_slot(p, x->root, "undo", err);
-	int store = p->d->store[x->root];
-	struct rein_op *o;
-
-	if (!old || rein_tree_walk(store, x->kept, strip_visit, NULL, err) < 0)
-		return -err->code;
-	o = add(p, REIN_OP_INPLACE, x, x->kept, err);
-	if (!o)
-		return -err->code;
-	o->bits = REIN_ATTR_ALL & ~REIN_ATTR_ATIME;
-	o->old_slot = take_ptr(old);
-	if (rein_tree_copy(p->d->real[x->root], x->path, store, o->old_slot, err) < 0)
-		return -err->code;
-	return read_attrs(p, o, x->kept, err);
-}
-
 static int prep_change(struct prep *p, const struct rein_change *x, struct rein_err *err)
 {
+	if (x->in_place && !p->speaks[x - p->c->v])
+		return 0;
 	switch (x->kind) {
 	case REIN_CHANGE_CREATED:
 		return prep_move(p, x, REIN_OP_CREATE, err);
@@ -370,8 +311,7 @@ static int prep_change(struct prep *p, const struct rein_change *x, struct rein_
 	case REIN_CHANGE_META:
 		return prep_meta(p, x, err);
 	case REIN_CHANGE_MODIFIED:
-		if ((x->in_place && x->before.nlink > 1 && S_ISREG(x->before.mode)) ||
-		    (is_that_file(p, x) && S_ISREG(x->after.mode)))
+		if (x->in_place && S_ISREG(x->before.mode))
 			return prep_inplace(p, x, err);
 		return prep_move(p, x, REIN_OP_EXCHANGE, err);
 	}
@@ -495,12 +435,52 @@ static int deepest_first(const void *a, const void *b)
 	return dx ? -by_dir(x, y) : by_dir(x, y);
 }
 
+struct speaker {
+	uint32_t root;
+	uint64_t ino;
+	size_t at;
+};
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct speaker *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Several names tell of one and the same change to a file; it is made once. */
+static int choose_speakers(struct prep *p, struct rein_err *err)
+{
+	auto_free struct speaker *v = rein_calloc(p->c->n, sizeof(*v));
+	size_t n = 0;
+
+	p->speaks = rein_calloc(p->c->n, sizeof(*p->speaks));
+	if (!v || !p->speaks)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < p->c->n; i++) {
+		const struct rein_change *x = &p->c->v[i];
+		bool in_place = x->in_place && x->top && x->what;
+
+		if (!x->skipped && (in_place || x->through))
+			v[n++] = (struct speaker){x->root, in_place ? x->before.ino : x->link_ino, i};
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_inode);
+	for (size_t i = 0; i < n; i++)
+		p->speaks[v[i].at] = i == 0 || v[i].root != v[i - 1].root || v[i].ino != v[i - 1].ino;
+	return 0;
+}
+
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err)
 {
 	struct rein_op_dirs d = {0};
 	struct rein_ops ops = {0};
-	struct prep p = {t, c, &d, &ops, 0};
+	struct prep p = {t, c, &d, &ops, 0, NULL};
 	int rc = rein_op_dirs_open(t, &d, err);
 
 	/* what an attempt before this one left behind */
@@ -509,9 +489,8 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 		if (rc == 0)
 			rc = rein_tree_remove(d.store[i], "stage", err);
 	}
-	for (size_t i = 0; rc == 0 && i < c->n; i++)
-		if (c->v[i].kept && !c->v[i].skipped)
-			rc = prep_kept(&p, &c->v[i], err);
+	if (rc == 0)
+		rc = choose_speakers(&p, err);
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
 		if (c->v[i].top && !c->v[i].skipped)
 			rc = prep_change(&p, &c->v[i], err);
@@ -520,6 +499,7 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	if (rc == 0)
 		rc = respect_outsiders(&p, err);
 	rein_op_dirs_done(&d);
+	rein_free(p.speaks);
 	if (rc < 0) {
 		rein_ops_done(&ops);
 		return rc;

@@ -158,38 +158,8 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
 
-/* What of the work directory is still needed moves to the store first. */
-static int keep_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
+int rein_remove_work(const struct rein_tx *t, struct rein_err *err)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		struct rein_change *x = &c->v[i];
-		auto_free char *to = NULL;
-		auto_free char *dir = NULL;
-
-		if (!x->kept || x->kept[0] != '/')
-			continue;
-		dir = rein_asprintf("%s/kept", t->roots[x->root].store);
-		to = rein_asprintf("kept/%zu", i);
-		if (!dir || !to)
-			return rein_err_nomem(err);
-		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-			return rein_err_errno(err, "create '%s'", dir);
-		rein_free(take_ptr(dir));
-		dir = rein_asprintf("%s/%s", t->roots[x->root].store, to);
-		if (!dir)
-			return rein_err_nomem(err);
-		if (rename(x->kept, dir) < 0)
-			return rein_err_errno(err, "keep '%s'", x->path);
-		rein_free(x->kept);
-		x->kept = take_ptr(to);
-	}
-	return 0;
-}
-
-int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
-{
-	if (c && keep_work(t, c, err) < 0)
-		return -err->code;
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
 			return -err->code;
@@ -198,7 +168,7 @@ int rein_remove_work(const struct rein_tx *t, struct rein_changes *c, struct rei
 
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err)
 {
-	if (rein_remove_work(t, NULL, err) < 0)
+	if (rein_remove_work(t, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_mkdirs(AT_FDCWD, t->roots[i].work, err) < 0)
@@ -242,7 +212,7 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 		  struct rein_err *err)
 {
 	rein_changes_sum(c, &t->sum);
-	if (rein_remove_work(t, c, err) < 0 || keep_bases(t, c, err) < 0 ||
+	if (rein_remove_work(t, err) < 0 || keep_bases(t, c, err) < 0 ||
 	    rein_tx_save_changes(t, c, true, err) < 0)
 		return -err->code;
 	t->state = REIN_TX_HELD;
@@ -325,7 +295,6 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		y->path = path;
 		y->from = x->from ? rein_strdup(x->from) : NULL;
 		y->link_to = x->link_to ? rein_strdup(x->link_to) : NULL;
-		y->kept = NULL;
 		if ((x->from && !y->from) || (x->link_to && !y->link_to))
 			return rein_err_nomem(err);
 	}

@@ -2,8 +2,6 @@
 /* See case.h. */
 #include "case.h"
 
-#include "alias.h"
-
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
@@ -20,9 +18,6 @@
 #define BOX_CAPS                                                                                   \
 	(1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE | 1ull << CAP_FOWNER | 1ull << CAP_SETFCAP)
 #define BOX_CAPS_LIST "chown,dac_override,fowner,setfcap"
-
-#define STATUS_HELD	121
-#define STATUS_CONFLICT 123
 
 void verdict_fail(struct verdict *v, const char *what, const char *fmt, ...)
 {
@@ -156,17 +151,12 @@ static void take_all(int fd, void *p, size_t n)
 
 static void send_log(int fd, const struct op_log *log)
 {
-	send_all(fd, &log->nlinks, sizeof(log->nlinks));
-	send_all(fd, log->links, log->nlinks * sizeof(*log->links));
 	send_all(fd, &log->nmoved, sizeof(log->nmoved));
 	send_all(fd, log->moved, log->nmoved * sizeof(*log->moved));
 }
 
 static void take_log(int fd, struct op_log *log)
 {
-	take_all(fd, &log->nlinks, sizeof(log->nlinks));
-	log->links = lab_alloc(log->nlinks * sizeof(*log->links));
-	take_all(fd, log->links, log->nlinks * sizeof(*log->links));
 	take_all(fd, &log->nmoved, sizeof(log->nmoved));
 	log->moved = lab_alloc(log->nmoved * sizeof(*log->moved));
 	take_all(fd, log->moved, log->nmoved * sizeof(*log->moved));
@@ -174,7 +164,6 @@ static void take_log(int fd, struct op_log *log)
 
 void op_log_done(struct op_log *log)
 {
-	free(log->links);
 	free(log->moved);
 	*log = (struct op_log){0};
 }
@@ -268,10 +257,7 @@ struct trial {
 	const struct sequence *s;
 	struct verdict *v;
 	struct place place;
-	struct ops
-		run; /* the sequence without what alias.h takes out; shares strings with s->run */
 	struct op_log log;
-	struct alias_finding alias;
 	struct tree native0, native1, work0, work1, now;
 	uint16_t *want, *got;
 };
@@ -292,13 +278,13 @@ static bool differs_by_nature(const struct op *op, uint16_t want, uint16_t got)
 
 static void compare_errnos(struct trial *t)
 {
-	for (size_t i = 0; i < t->run.n; i++) {
+	for (size_t i = 0; i < t->s->run.n; i++) {
 		struct lab_text line = {0};
 
 		if (t->want[i] == t->got[i] ||
-		    differs_by_nature(&t->run.v[i], t->want[i], t->got[i]))
+		    differs_by_nature(&t->s->run.v[i], t->want[i], t->got[i]))
 			continue;
-		ops_format_one(&t->run.v[i], &line);
+		ops_format_one(&t->s->run.v[i], &line);
 		verdict_fail(t->v, "result", "  operation %zu gave %s, natively %s: %s", i + 1,
 			     t->got[i] ? strerrorname_np(t->got[i]) : "success",
 			     t->want[i] ? strerrorname_np(t->want[i]) : "success", line.p);
@@ -342,41 +328,12 @@ static void check_untouched(struct trial *t, const char *what, const struct tree
 	}
 }
 
-/* What the native run did, without what a box cannot do to files with several names. */
 static void run_native(struct trial *t)
 {
-	bool *keep = lab_alloc(t->s->run.n + 1);
+	struct timespec start = lab_filetime();
 
-	memset(keep, true, t->s->run.n);
-	for (;;) {
-		struct timespec start = lab_filetime();
-		bool again;
-
-		native_run(t->d, t->place.native, t->s, &t->run, t->want, &t->log);
-		tree_take(&t->native1, t->place.native, start);
-		alias_examine(&t->native0, &t->native1, &t->log, t->run.n, t->s->seed % 4 == 0,
-			      &t->alias);
-		again = t->alias.any_out && t->d->rootless;
-		if (!again)
-			break;
-		for (size_t i = 0, k = 0; i < t->s->run.n; i++) {
-			if (!keep[i])
-				continue;
-			keep[i] = !t->alias.out[k++];
-			t->d->left_out += !keep[i];
-		}
-		free(t->run.v);
-		t->run = ops_select(&t->s->run, keep);
-		free(t->alias.out);
-		op_log_done(&t->log);
-		tree_done(&t->native0);
-		tree_done(&t->native1);
-		lab_remove(t->place.native);
-		lab_mkdir(t->place.native, &t->d->who);
-		place_setup(t->d, t->place.native, t->s);
-		tree_take(&t->native0, t->place.native, (struct timespec){0});
-	}
-	free(keep);
+	native_run(t->d, t->place.native, t->s, &t->s->run, t->want, &t->log);
+	tree_take(&t->native1, t->place.native, start);
 }
 
 static void undo_or_redo(struct trial *t, const char *verb, const struct tree *want)
@@ -419,40 +376,21 @@ static void check_undo(struct trial *t)
 		undo_or_redo(t, "undo", &t->work0);
 }
 
-static bool is_documented_refusal(const struct trial *t, const struct lab_result *r)
-{
-	bool doubt = t->alias.left_place && ops_stamps_together(t->s->seed);
-
-	return t->d->rootless && (t->alias.may_refuse || doubt) &&
-	       (r->status == STATUS_CONFLICT || r->status == STATUS_HELD);
-}
-
 static void run_boxed(struct trial *t)
 {
 	struct timespec start = lab_filetime();
 	struct lab_result r;
 
-	rein_run_ops(t->d, &t->place, t->s, "--commit", "-q", &t->run, &r);
+	rein_run_ops(t->d, &t->place, t->s, "--commit", "-q", &t->s->run, &r);
 	tree_take(&t->work1, t->place.work, start);
-	if (is_documented_refusal(t, &r)) {
-		t->v->outcome = CASE_REFUSED;
-		if (!check_tree(t->v, "refused", &t->work0, &t->work1, false))
-			explain_result(t->v, &r);
-	} else if (r.status != 0) {
+	if (r.status != 0) {
 		verdict_fail(t->v, "run", "  rein run failed\n");
 		explain_result(t->v, &r);
-	} else if (!parse_errnos(r.out.p, t->run.n, t->got)) {
+	} else if (!parse_errnos(r.out.p, t->s->run.n, t->got)) {
 		verdict_fail(t->v, "run", "  the command's output is not complete\n");
 		explain_result(t->v, &r);
 	}
 	lab_result_done(&r);
-}
-
-/* Two names changed, not refused: one of the changes saw the other's file in an old state. */
-static bool is_aliased(const struct trial *t)
-{
-	return t->d->rootless && t->alias.may_refuse &&
-	       memcmp(t->want, t->got, t->run.n * sizeof(*t->want));
 }
 
 static void compare_runs(struct trial *t)
@@ -471,12 +409,8 @@ static void compare_runs(struct trial *t)
 void case_run(struct differ *d, const struct sequence *s, struct verdict *ret)
 {
 	struct trial t = {.d = d, .s = s, .v = ret};
-	bool *all = lab_alloc(s->run.n + 1);
 
 	*ret = (struct verdict){.outcome = CASE_PASS, .what = ""};
-	memset(all, true, s->run.n);
-	t.run = ops_select(&s->run, all);
-	free(all);
 	t.want = lab_alloc((s->run.n + 1) * sizeof(*t.want));
 	t.got = lab_alloc((s->run.n + 1) * sizeof(*t.got));
 	place_make(d, &t.place);
@@ -487,15 +421,13 @@ void case_run(struct differ *d, const struct sequence *s, struct verdict *ret)
 	if (check_tree(ret, "setup", &t.native0, &t.work0, false)) {
 		run_native(&t);
 		run_boxed(&t);
-		if (ret->outcome == CASE_PASS && !is_aliased(&t))
+		if (ret->outcome == CASE_PASS)
 			compare_runs(&t);
 		if (ret->outcome == CASE_PASS)
 			check_undo(&t);
 	}
 	place_done(d, &t.place);
 	op_log_done(&t.log);
-	free(t.alias.out);
-	free(t.run.v);
 	free(t.want);
 	free(t.got);
 	tree_done(&t.native0);

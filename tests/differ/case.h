@@ -23,7 +23,6 @@ struct differ {
 	unsigned exact_undos; /* undo gave back even the changed files' inodes */
 	unsigned undos;
 	unsigned extra_links; /* see struct tree_rules */
-	unsigned left_out;    /* operations taken out, see alias.h */
 };
 
 struct sequence {

@@ -352,30 +352,29 @@ static int do_openren(const struct op *op)
 
 /*
  * args: p path, t text or value, o octal number, d decimal number.
- * links: what it does to a file with several names: F modifies what s[0] leads to, N modifies s[0]
- * itself, C reads s[0] and modifies s[1], r renames, x exchanges, l links, w modifies and renames.
+ * moves: r renames s[0] to s[1], x exchanges them.
  */
 static const struct {
 	const char *name;
 	const char *args;
-	char links;
+	char moves;
 	int (*run)(const struct op *op);
 } ops_table[] = {
-	{"put", "podd", 'F', do_put},	      {"creat", "po", 0, do_creat},
-	{"append", "pdd", 'F', do_append},    {"pwrite", "pddd", 'F', do_pwrite},
-	{"sparse", "pdddd", 0, do_sparse},    {"mmap", "pddd", 'F', do_mmap},
-	{"trunc", "pd", 'F', do_trunc},	      {"punch", "pdd", 'F', do_punch},
+	{"put", "podd", 0, do_put},	      {"creat", "po", 0, do_creat},
+	{"append", "pdd", 0, do_append},    {"pwrite", "pddd", 0, do_pwrite},
+	{"sparse", "pdddd", 0, do_sparse},    {"mmap", "pddd", 0, do_mmap},
+	{"trunc", "pd", 0, do_trunc},	      {"punch", "pdd", 0, do_punch},
 	{"unlink", "p", 0, do_unlink},	      {"mkdir", "po", 0, do_mkdir},
 	{"rmdir", "p", 0, do_rmdir},	      {"rmrf", "p", 0, do_rmrf},
 	{"rename", "pp", 'r', do_rename},     {"noreplace", "pp", 'r', do_noreplace},
-	{"exchange", "pp", 'x', do_exchange}, {"link", "pp", 'l', do_link},
+	{"exchange", "pp", 'x', do_exchange}, {"link", "pp", 0, do_link},
 	{"symlink", "tp", 0, do_symlink},     {"resym", "tp", 0, do_resym},
-	{"chmod", "po", 'F', do_chmod},	      {"chown", "pdd", 'N', do_chown},
-	{"utime", "pdd", 'N', do_utime},      {"touch", "p", 'N', do_touch},
-	{"setx", "pt", 'N', do_setx},	      {"rmx", "pt", 'N', do_rmx},
+	{"chmod", "po", 0, do_chmod},	      {"chown", "pdd", 0, do_chown},
+	{"utime", "pdd", 0, do_utime},      {"touch", "p", 0, do_touch},
+	{"setx", "pt", 0, do_setx},	      {"rmx", "pt", 0, do_rmx},
 	{"mkfifo", "po", 0, do_mkfifo},	      {"mksock", "po", 0, do_mksock},
-	{"tmplink", "podd", 0, do_tmplink},   {"copy", "ppddd", 'C', do_copy},
-	{"openren", "ppdd", 'w', do_openren},
+	{"tmplink", "podd", 0, do_tmplink},   {"copy", "ppddd", 0, do_copy},
+	{"openren", "ppdd", 0, do_openren},
 };
 
 static unsigned kind_of(const char *name, size_t n)
@@ -545,147 +544,26 @@ void ops_done(struct ops *o)
 	*o = (struct ops){0};
 }
 
-/* The name a path leads to: its directory's inode number and its last component. */
-static bool resolve(const char *path, bool follow, struct stat *st, uint64_t *dir, char name[256])
-{
-	char proc[64], real[PATH_MAX], *slash;
-	struct stat parent;
-	ssize_t n;
-	int fd = open(path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
-
-	if (fd < 0)
-		return false;
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
-	n = readlink(proc, real, sizeof(real) - 1);
-	if (fstat(fd, st) < 0 || n <= 0) {
-		close(fd);
-		return false;
-	}
-	close(fd);
-	real[n] = '\0';
-	slash = strrchr(real, '/');
-	if (!slash)
-		return false;
-	snprintf(name, 256, "%s", slash + 1);
-	*slash = '\0';
-	if (stat(*real ? real : "/", &parent) < 0)
-		return false;
-	*dir = parent.st_ino;
-	return true;
-}
-
-static bool several_names(const struct stat *st)
-{
-	return !S_ISDIR(st->st_mode) && st->st_nlink > 1;
-}
-
-/* Where the operation is about to act, looked up before it acts. */
-struct before {
-	struct stat st[2];
-	struct op_link_event ev[2];
-	bool ok[2];
-};
-
-static void look(struct before *b, int i, const char *path, bool follow)
-{
-	b->ok[i] = resolve(path, follow, &b->st[i], &b->ev[i].dir, b->ev[i].name);
-	b->ev[i].ino = b->st[i].st_ino;
-}
-
-static void tell(struct op_log *log, struct op_link_event *e, char what, unsigned op)
-{
-	e->what = what;
-	e->op = op;
-	lab_push(log->links, log->nlinks, *e);
-}
-
-static void tell_move(struct op_log *log, unsigned op, const struct stat *st,
-		      struct op_link_event *from, const char *to, char what);
-
-/* A moved directory takes along the names below it; a box may have to copy each. */
-static void tell_subtree(struct op_log *log, unsigned op, const char *path)
+/* A directory that was moved takes those below it along. */
+static void tell_moved(struct op_log *log, const char *path)
 {
 	struct dirent *d;
-	DIR *dir = opendir(path);
+	struct stat st;
+	DIR *dir;
 
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	lab_push(log->moved, log->nmoved, st.st_ino);
+	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
 		char *sub = lab_format("%s/%s", path, d->d_name);
-		struct op_link_event e = {0};
-		struct stat st;
 
-		if (not_dots(d) && resolve(sub, false, &st, &e.dir, e.name)) {
-			e.ino = st.st_ino;
-			tell_move(log, op, &st, &e, sub, 'r');
-		}
+		if (not_dots(d))
+			tell_moved(log, sub);
 		free(sub);
 	}
 	if (dir)
 		closedir(dir);
-}
-
-static void tell_move(struct op_log *log, unsigned op, const struct stat *st,
-		      struct op_link_event *from, const char *to, char what)
-{
-	struct stat now;
-
-	if (S_ISDIR(st->st_mode)) {
-		lab_push(log->moved, log->nmoved, st->st_ino);
-		tell_subtree(log, op, to);
-		return;
-	}
-	if ((several_names(st) || what == 'l') &&
-	    resolve(to, false, &now, &from->to_dir, from->to_name))
-		tell(log, from, what, op);
-}
-
-static void look_before(const struct op *op, char links, struct before *b)
-{
-	bool follow = links == 'F' || links == 'C';
-
-	memset(b, 0, sizeof(*b));
-	if (!links)
-		return;
-	look(b, 0, op->s[0], follow);
-	if (links == 'C' || links == 'x')
-		look(b, 1, op->s[1], follow);
-}
-
-static void tell_after(struct op_log *log, const struct op *op, unsigned i, char links,
-		       struct before *b)
-{
-	switch (links) {
-	case 'F':
-	case 'N':
-		if (b->ok[0] && several_names(&b->st[0]))
-			tell(log, &b->ev[0], 'M', i);
-		break;
-	case 'C':
-		if (b->ok[0] && several_names(&b->st[0]))
-			tell(log, &b->ev[0], 'R', i);
-		if (b->ok[1] && several_names(&b->st[1]))
-			tell(log, &b->ev[1], 'M', i);
-		break;
-	case 'w':
-		if (b->ok[0] && several_names(&b->st[0]))
-			tell(log, &b->ev[0], 'M', i);
-		__attribute__((fallthrough));
-	case 'r':
-		if (b->ok[0])
-			tell_move(log, i, &b->st[0], &b->ev[0], op->s[1], 'r');
-		break;
-	case 'l':
-		if (b->ok[0])
-			tell_move(log, i, &b->st[0], &b->ev[0], op->s[1], 'l');
-		break;
-	case 'x':
-		if (b->ok[0])
-			tell_move(log, i, &b->st[0], &b->ev[0], op->s[1], 'r');
-		if (b->ok[1])
-			tell_move(log, i, &b->st[1], &b->ev[1], op->s[0], 'r');
-		break;
-	default:
-		break;
-	}
 }
 
 void ops_run(const struct ops *o, uint16_t *errnos, struct op_log *log)
@@ -693,17 +571,13 @@ void ops_run(const struct ops *o, uint16_t *errnos, struct op_log *log)
 	umask(022);
 	for (size_t i = 0; i < o->n; i++) {
 		const struct op *op = &o->v[i];
-		char links = log ? ops_table[op->kind].links : 0;
-		struct before b;
-		int rc;
+		int rc = ops_table[op->kind].run(op);
 
-		if (links)
-			look_before(op, links, &b);
-		rc = ops_table[op->kind].run(op);
 		errnos[i] = rc == 0 ? 0 : (uint16_t)errno;
-		/* A failed operation may have written a part: it counts like a done one. */
-		if (links)
-			tell_after(log, op, (unsigned)i, links, &b);
+		if (rc == 0 && log && ops_table[op->kind].moves)
+			tell_moved(log, op->s[1]);
+		if (rc == 0 && log && ops_table[op->kind].moves == 'x')
+			tell_moved(log, op->s[0]);
 	}
 }
 

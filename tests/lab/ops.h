@@ -26,22 +26,9 @@ struct ops {
 	size_t n;
 };
 
-/*
- * What an operation did to a file that has several names, told only on request: the box may split
- * such a file (see alias.h). A name is its directory's inode number and its last component.
- */
-struct op_link_event {
-	char what; /* 'M' modified, 'R' read, 'r' renamed from name to to, 'l' linked likewise */
-	unsigned op;
-	uint64_t ino;
-	uint64_t dir, to_dir;
-	char name[256], to_name[256];
-};
-
+/* Inode numbers of directories that were renamed or exchanged, and of those inside them. */
 struct op_log {
-	struct op_link_event *links;
-	size_t nlinks;
-	uint64_t *moved; /* inode numbers of directories that were renamed or exchanged */
+	uint64_t *moved;
 	size_t nmoved;
 };
 

@@ -381,17 +381,19 @@ static unsigned count_names(int dir)
 	return n - 2;
 }
 
+static const struct rein_move_opts plain;
+
 static void move_keeps_everything(void **state)
 {
 	struct tree *t = *state;
 
 	make_source(t->fd);
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "n", 0, NULL), 0);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "n", &plain), 0);
 	check_moved(t->fd, "n");
 	assert_int_equal(faccessat(t->fd, "d", F_OK, 0), -1);
 	assert_int_equal(count_names(t->fd), 1);
 	assert_int_equal(mkdirat(t->fd, "empty", 0755), 0);
-	assert_int_equal(rein_move_dir(t->fd, "n", t->fd, "empty", 0, NULL), 0);
+	assert_int_equal(rein_move_dir(t->fd, "n", t->fd, "empty", &plain), 0);
 	check_moved(t->fd, "empty");
 	assert_int_equal(count_names(t->fd), 1);
 }
@@ -404,10 +406,10 @@ static void move_refuses_like_the_kernel(void **state)
 	assert_int_equal(mkdirat(t->fd, "full", 0755), 0);
 	put_file(t->fd, "full/x", "x");
 	put_file(t->fd, "file", "x");
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "full", 0, NULL), -ENOTEMPTY);
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "file", 0, NULL), -ENOTDIR);
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "full", RENAME_NOREPLACE, NULL), -EEXIST);
-	assert_int_equal(rein_move_dir(t->fd, "absent", t->fd, "n", 0, NULL), -ENOENT);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "full", &plain), -ENOTEMPTY);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "file", &plain), -ENOTDIR);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "full", &(struct rein_move_opts){.flags = RENAME_NOREPLACE}), -EEXIST);
+	assert_int_equal(rein_move_dir(t->fd, "absent", t->fd, "n", &plain), -ENOENT);
 	check_moved(t->fd, "d");
 	assert_int_equal(count_names(t->fd), 3);
 }
@@ -420,10 +422,10 @@ static void move_exchanges(void **state)
 	assert_int_equal(mkdirat(t->fd, "other", 0700), 0);
 	put_file(t->fd, "other/x", "x");
 	put_file(t->fd, "file", "text");
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "other", RENAME_EXCHANGE, NULL), 0);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "other", &(struct rein_move_opts){.flags = RENAME_EXCHANGE}), 0);
 	check_moved(t->fd, "other");
 	assert_int_equal(faccessat(t->fd, "d/x", F_OK, 0), 0);
-	assert_int_equal(rein_move_dir(t->fd, "other", t->fd, "file", RENAME_EXCHANGE, NULL), 0);
+	assert_int_equal(rein_move_dir(t->fd, "other", t->fd, "file", &(struct rein_move_opts){.flags = RENAME_EXCHANGE}), 0);
 	check_moved(t->fd, "file");
 	assert_int_equal(count_names(t->fd), 3);
 }
@@ -437,12 +439,12 @@ static void move_leaves_no_trace_when_it_fails(void **state)
 	int rc = -1;
 
 	make_source(t->fd);
-	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "n", 0, &stop), -EINTR);
+	assert_int_equal(rein_move_dir(t->fd, "d", t->fd, "n", &(struct rein_move_opts){.stop = &stop}), -EINTR);
 	check_moved(t->fd, "d");
 	assert_int_equal(count_names(t->fd), 1);
 	while (rc < 0) {
 		rein_fault_alloc(++n);
-		rc = rein_move_dir(t->fd, "d", t->fd, "n", 0, NULL);
+		rc = rein_move_dir(t->fd, "d", t->fd, "n", &plain);
 		rein_fault_alloc(0);
 		assert_true(n < 200);
 		if (rc < 0 && faccessat(t->fd, "n", F_OK, 0) == 0)

@@ -49,11 +49,14 @@ static int open_layer(const struct box *box, uint32_t index, uint32_t offset)
 	return fd;
 }
 
-/* index=on keeps hard links joined; a lower file system without file handles refuses it. */
+/*
+ * As root an index makes all names of a hard-linked file one inode in the box; a lower file system
+ * without file handles refuses it, and without privilege there is none: then the supervisor makes
+ * them one. No access times: a copy that escaped it is known by the time it kept.
+ */
 static int make_overlay(const struct box *box, const char *lower, const char *upper,
 			const char *work)
 {
-	/* no access times: a copy keeps the original's, which is how a hard link is known again */
 	const uint64_t attributes = SYS_MOUNT_TAME | MOUNT_ATTR_NOATIME;
 	const struct sys_mount_option rootless[] = {
 		{"lowerdir", lower}, {"upperdir", upper}, {"workdir", work},
