@@ -11,7 +11,7 @@ for f in bin/rein libexec/rein/rein-box share/man/man1/rein.1 share/bash-complet
 	share/fish/vendor_completions.d/rein.fish include/rein/txn.h include/rein/error.h; do
 	[ -s "$root/$f" ] || { echo "not installed: $f"; exit 1; }
 done
-for m in rein-text.so rein-index.so rein-http.so; do
+for m in rein-text.so rein-index.so rein-http.so rein-sql.so; do
 	[ -n "$(find "$root" -name "$m")" ] || { echo "not installed: $m"; exit 1; }
 done
 [ -n "$(find "$root" -name rein.pc)" ] || { echo "not installed: rein.pc"; exit 1; }

@@ -436,7 +436,7 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 		if (has_hole(f->s) && !(f->taint & TAINT_NUMBER))
 			fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
 			     NULL, "runs SQL that is only partly known");
-		sql_scan(cx, f->s, f->at, false, c->acts & ACT_RDONLY);
+		sql_scan(cx, f->s, f->at, c->top->name, false, c->acts & ACT_RDONLY);
 		return;
 	case ROLE_CWD:
 	case ROLE_BODY:

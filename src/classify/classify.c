@@ -18,6 +18,7 @@ struct rein_classifier {
 	struct know_tables tables;
 	struct know extra;
 	bool has_extra;
+	rein_sql_fn *sql;
 	struct rein_verdict verdict;
 	struct rein_fact facts[REIN_VERDICT_FACTS];
 	struct rein_fact worst;
@@ -60,6 +61,16 @@ int rein_classifier_learn(struct rein_classifier *c, const char *path, const cha
 	c->has_extra = rc == 0;
 	c->learned.fail = NULL;
 	return rc;
+}
+
+void rein_classifier_set_sql(struct rein_classifier *c, rein_sql_fn *fn)
+{
+	c->sql = fn;
+}
+
+rein_sql_fn *cx_sql(struct ctx *cx)
+{
+	return cx->owner->sql;
 }
 
 const struct know *cx_extra(struct ctx *cx)
@@ -298,7 +309,7 @@ static void run_action(struct ctx *cx, const struct rein_action *act)
 		file_action(cx, act);
 		return;
 	case REIN_ACTION_SQL:
-		sql_scan(cx, text, (struct range){0, (uint32_t)text.n}, true, false);
+		sql_scan(cx, text, (struct range){0, (uint32_t)text.n}, act->dialect, true, false);
 		return;
 	case REIN_ACTION_HTTP:
 		http_action(cx, act);

@@ -401,7 +401,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	case SINK_SQL:
 		if (literal_arg(c, k, &arg, &after))
-			sql_scan(c->cx, arg, c->at, false, false);
+			sql_scan(c->cx, arg, c->at, NULL, false, false);
 		return;
 	case SINK_DYN:
 		*flags |= 4;
@@ -525,7 +525,7 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		return;
 	}
 	if (!strcmp(lang, "sql")) {
-		sql_scan(cx, text, at, false, false);
+		sql_scan(cx, text, at, NULL, false, false);
 		return;
 	}
 	if (!cx_step(cx))

@@ -201,7 +201,7 @@ struct data h_sql(struct ctx *cx, struct call *c)
 		}
 	if (!any && c->io->piped) {
 		if (c->io->in.known)
-			sql_scan(cx, c->io->in.text, c->argv[0].at, false, c->acts & ACT_RDONLY);
+			sql_scan(cx, c->io->in.text, c->argv[0].at, c->top->name, false, c->acts & ACT_RDONLY);
 		else if (!(c->acts & ACT_RDONLY))
 			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at,
 			    rein_str(c->top->name), "runs SQL that cannot be seen");

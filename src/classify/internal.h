@@ -11,9 +11,11 @@
 
 #include "base/auto.h"
 #include "base/err.h"
+#include "classify/grammar.h"
 #include "classify/know.h"
 #include "classify/syntax.h"
 #include "model/action.h"
+#include "model/sqlreport.h"
 #include "model/verdict.h"
 
 /* Bytes with a meaning inside values; the parser lets no such byte through from the text. */
@@ -158,6 +160,7 @@ struct ctx {
 
 	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
 	unsigned parse_depth;
+	size_t sql_bytes; /* given to the grammar so far */
 	unsigned privileged;
 	bool lastpipe, extglob;
 	bool over; /* the budget is used up: nothing more is looked at */
@@ -179,6 +182,7 @@ typedef void (*trace_fn)(void *arg, const struct field *argv, size_t n);
 void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg);
 const struct know_cmd *know_find(struct ctx *cx, struct rein_str name);
 const struct know *cx_extra(struct ctx *cx); /* what the user added, or NULL */
+rein_sql_fn *cx_sql(struct ctx *cx);	     /* the grammar, or NULL */
 bool cx_step(struct ctx *cx); /* false: over the budget, already recorded */
 void cx_incomplete(struct ctx *cx, struct range at, const char *why);
 
@@ -320,7 +324,9 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at);
 void awk_scan(struct ctx *cx, struct rein_str text, struct range at);
 void sed_scan(struct ctx *cx, struct rein_str text, struct range at);
-void sql_scan(struct ctx *cx, struct rein_str text, struct range at, bool mapped, bool readonly);
+/* dialect: a name or that of a client; NULL: any */
+void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char *dialect, bool mapped,
+	      bool readonly);
 void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
 	       bool has_body, struct range at);
 bool host_is_metadata(struct rein_str host);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQL of any dialect by tokens: quotes, dollar quotes and comments are taken off first, statements
+ * SQL. PostgreSQL's by its own grammar when a parser was given; of any dialect by tokens: quotes, dollar quotes and comments are taken off first, statements
  * are told apart, and each is judged by its words. What is not known to only read is not safe.
  */
 #include "classify/internal.h"
 
 #define MAX_TOKENS 384
+#define SQL_ALONE  8192 /* bytes given to the grammar: as an action of its own */
+#define SQL_INSIDE 2048 /* in all of a command */
 
 struct token {
 	char word[20]; /* upper case; "'" for a string, one byte for punctuation */
@@ -20,6 +22,7 @@ struct sql {
 	struct token t[MAX_TOKENS];
 	size_t n;
 	bool overflow, mapped, readonly;
+	bool standard; /* a backslash in a string is a letter like any other */
 	struct range at;
 };
 
@@ -123,7 +126,7 @@ static bool next_statement(struct sql *q)
 		} else if (skip_comment(q)) {
 			continue;
 		} else if (c == '\'') {
-			skip_quoted(q, '\'', true);
+			skip_quoted(q, '\'', !q->standard);
 			add_token(q, from, "'");
 		} else if (c == '"' || c == '`') {
 			skip_quoted(q, c, false);
@@ -437,21 +440,116 @@ static void statement(struct sql *q, size_t k)
 	say(q, REIN_LEVEL_RISKY, k, "a statement that is not known to only read");
 }
 
-void sql_scan(struct ctx *cx, struct rein_str text, struct range at, bool mapped, bool readonly)
+/* ------------------------------------------------------------ the grammar, where there is one */
+
+enum dialect { DIALECT_ANY, DIALECT_POSTGRES, DIALECT_OTHER };
+
+static enum dialect dialect_of(const char *name)
+{
+	static const struct {
+		const char *names;
+		enum dialect dialect;
+	} rows[] = {
+		{"postgres postgresql pg psql pgsql pgcli timescaledb", DIALECT_POSTGRES},
+		{"mysql mariadb mycli sqlite sqlite3 duckdb mssql sqlcmd tsql oracle sqlplus clickhouse "
+		 "clickhouse-client bigquery bq snowsql snowflake hive beeline spark-sql trino presto cqlsh",
+		 DIALECT_OTHER},
+	};
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(rows); i++)
+		if (str_in(rein_str(name), rows[i].names))
+			return rows[i].dialect;
+	return DIALECT_ANY;
+}
+
+/* A client's own commands (\\d, .tables) are no SQL. */
+static bool has_client_command(struct rein_str s)
+{
+	bool fresh = true;
+
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '\'') {
+			const char *end = memchr(s.p + i + 1, '\'', s.n - i - 1);
+
+			i = end ? (size_t)(end - s.p) : s.n;
+			fresh = false;
+			continue;
+		}
+		if (s.p[i] == '\\' || (fresh && s.p[i] == '.'))
+			return true;
+		if (s.p[i] != ' ' && s.p[i] != '\t')
+			fresh = s.p[i] == '\n' || s.p[i] == ';';
+	}
+	return false;
+}
+
+/* Which dialect it is nobody said: another may read the same bytes another way. */
+static bool is_ambiguous(struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i], d = i + 1 < s.n ? s.p[i + 1] : ' ';
+
+		if (c == '#' || c == '"' || c == '`' || c == '$' || (c == '/' && d == '*') ||
+		    (c == '-' && d == '-'))
+			return true;
+	}
+	return false;
+}
+
+/* True: the grammar understood all of it and has the last word. */
+static bool by_grammar(struct sql *q, enum dialect dialect)
+{
+	struct rein_sql_report *r;
+	size_t most = q->mapped ? SQL_ALONE : SQL_INSIDE;
+
+	if (!cx_sql(q->cx) || dialect == DIALECT_OTHER || q->s.n > most - q->cx->sql_bytes ||
+	    q->cx->sql_bytes > most || has_client_command(q->s))
+		return false;
+	q->cx->sql_bytes += q->s.n;
+	r = arena_new(q->cx->a, struct rein_sql_report);
+	if (!cx_sql(q->cx)(q->s, r))
+		return false;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct rein_sql_line *l = &r->v[i];
+		enum rein_level level = q->readonly ? REIN_LEVEL_SAFE : l->level;
+
+		fact(q->cx, REIN_FACT_SQL, level,
+		     level == REIN_LEVEL_SAFE ? REIN_REACH_READONLY : REIN_REACH_IRREVERSIBLE,
+		     q->mapped ? (struct range){l->start, l->end} : q->at, l->what, l->why);
+	}
+	return dialect == DIALECT_POSTGRES || !is_ambiguous(q->s);
+}
+
+static void by_tokens(struct sql *q)
+{
+	unsigned n = 0;
+
+	while (next_statement(q)) {
+		if (!cx_step(q->cx) || ++n > 4000)
+			return;
+		statement(q, 0);
+		if (q->overflow)
+			say(q, REIN_LEVEL_RISKY, 0, "a statement too long to read in full");
+	}
+}
+
+void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char *dialect, bool mapped,
+	      bool readonly)
 {
 	struct sql *q = arena_new(cx->a, struct sql);
-	unsigned n = 0;
 
 	q->cx = cx;
 	q->s = text;
 	q->at = at;
 	q->mapped = mapped;
 	q->readonly = readonly;
-	while (next_statement(q)) {
-		if (!cx_step(cx) || ++n > 4000)
-			return;
-		statement(q, 0);
-		if (q->overflow)
-			say(q, REIN_LEVEL_RISKY, 0, "a statement too long to read in full");
+	if (by_grammar(q, dialect_of(dialect)))
+		return;
+	by_tokens(q);
+	/* whether a backslash escapes a quote differs between dialects and their settings: both readings count */
+	if (memmem(text.p, text.n, "\\'", 2)) {
+		q->standard = true;
+		q->i = 0;
+		by_tokens(q);
 	}
 }

@@ -7,7 +7,9 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "classify/grammar.h"
 #include "engine/policyload.h"
+#include "sql/sql.h"
 
 static const char *const kinds[] = {NULL, "command", "file", "sql", "http", "custom"};
 
@@ -81,6 +83,7 @@ int rein_judge_classify(struct rein_judge *j, struct rein_action *a, const struc
 {
 	if (!j->classifier && rein_classifier_new(&j->classifier, err) < 0)
 		return -err->code;
+	rein_classifier_set_sql(j->classifier, rein_sql_parse);
 	if (!a->cwd && !a->workspace && is_workspace(j)) { /* else: as in a workspace somewhere */
 		a->cwd = j->cwd;
 		a->workspace = j->project;
