@@ -100,6 +100,16 @@ static const struct know_cmd *find_in(const struct know *k, struct rein_str name
 	return NULL;
 }
 
+bool rein_is_subcommand(struct rein_str program, struct rein_str word)
+{
+	const struct know_cmd *k = find_in(&know_builtin, program);
+
+	for (size_t i = 0; k && i < k->n_subs; i++)
+		if (str_is(word, k->subs[i].name))
+			return true;
+	return false;
+}
+
 static const struct know_cmd *find_name(struct ctx *cx, struct rein_str name)
 {
 	const struct know *extra = cx_extra(cx);

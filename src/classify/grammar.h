@@ -12,4 +12,7 @@
 
 void rein_classifier_set_sql(struct rein_classifier *c, rein_sql_fn *fn); /* NULL: none */
 
+/* Is this word a sub-command of that program, as far as is known? */
+bool rein_is_subcommand(struct rein_str program, struct rein_str word);
+
 #endif

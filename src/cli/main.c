@@ -18,7 +18,7 @@ const struct rein_verb rein_verbs[] = {
 	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
 	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
 	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
-	{"policy", "check|test|explain|show|init|trust|untrust [FILE... | ACTION]", "Check, try and explain the rules", rein_policy_opts, rein_cli_policy, false},
+	{"policy", "check|test|explain|show|init|trust|untrust|diff|suggest [FILE... | ACTION]", "Check, try and explain the rules", rein_policy_opts, rein_cli_policy, false},
 	{"classify", "[TEXT]", "Tell how bad an action could be, before it runs, and what is decided", rein_classify_opts, rein_cli_classify, false},
 	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true},
 	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false},

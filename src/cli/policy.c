@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rein policy check | test | explain | show | init | trust | untrust: the policy in force, or that of
- * the files given, tried without running anything.
+ * rein policy check | test | explain | show | init | trust | untrust | diff | suggest: the policy in force, or
+ * that of the files given, tried without running anything.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/judge.h"
+#include "cli/policy.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "engine/policyload.h"
@@ -360,12 +361,32 @@ static int verb_untrust(struct session *s, struct rein_err *err)
 	return rein_policy_untrust(s->judge.project, err);
 }
 
+/* Files given are added as the last layer: what would they change? */
+static int verb_diff(struct session *s, struct rein_err *err)
+{
+	int rc = 0;
+
+	for (int i = 0; i < s->n && rc == 0; i++)
+		if (rein_strlist_add(&s->o.who.policy, s->args[i]) < 0)
+			return rein_err_nomem(err);
+	rc = load(s, false, err);
+	return rc < 0 ? rc : rein_policy_diff(&s->judge, &s->common, err);
+}
+
+static int verb_suggest(struct session *s, struct rein_err *err)
+{
+	int rc = load(s, false, err);
+
+	return rc < 0 ? rc : rein_policy_suggest(&s->judge, &s->common, err);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct session *s, struct rein_err *err); /* > 0: exit status */
 } verbs[] = {
 	{"check", verb_check}, {"test", verb_test},	{"explain", verb_explain}, {"show", verb_show},
-	{"init", verb_init},   {"trust", verb_trust}, {"untrust", verb_untrust},
+	{"init", verb_init},   {"trust", verb_trust}, {"untrust", verb_untrust},   {"diff", verb_diff},
+	{"suggest", verb_suggest},
 };
 
 int rein_cli_policy(int argc, char **argv)
@@ -377,7 +398,7 @@ int rein_cli_policy(int argc, char **argv)
 	if (rein_verb_begin("policy", argc, argv, &s.o, &s.common, &first, NULL, &status))
 		return status;
 	if (first >= argc) {
-		rein_err_set(&err, REIN_E_USAGE, "policy what? check, test, explain, show, init, trust or untrust");
+		rein_err_set(&err, REIN_E_USAGE, "policy what? check, test, explain, show, init, trust, untrust, diff or suggest");
 		return rein_fail(&err, s.common.json);
 	}
 	s.args = argv + first + 1;
@@ -389,7 +410,7 @@ int rein_cli_policy(int argc, char **argv)
 			return rc < 0 ? rein_fail(&err, s.common.json) : rc;
 		}
 	if (rc == 0)
-		rein_err_set(&err, REIN_E_USAGE, "no 'policy %s': check, test, explain, show, init, trust or untrust",
+		rein_err_set(&err, REIN_E_USAGE, "no 'policy %s': check, test, explain, show, init, trust, untrust, diff or suggest",
 			     argv[first]);
 	return rein_fail(&err, s.common.json);
 }

@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "policy/policy.h"
-#include "record/redact.h"
+#include "secret/secret.h"
 #include "sys/file.h"
 #include "text/load.h"
 #include "txn/content.h"
@@ -74,18 +74,29 @@ static bool holds(struct rein_str text, struct rein_str word)
 	return word.n && text.n >= word.n && memmem(text.p, text.n, word.p, word.n);
 }
 
+struct news {
+	struct rein_str after, before;
+	const char *kind;
+};
+
+static bool on_secret(void *arg, const struct rein_secret_hit *h)
+{
+	struct news *n = arg;
+
+	if (holds(n->before, (struct rein_str){n->after.p + h->at, h->n}))
+		return true;
+	n->kind = h->kind;
+	return false;
+}
+
 /* A secret counts when the run brought it: what the old content held already is not news. */
 static const char *new_secret(struct rein_str after, struct rein_str before)
 {
-	size_t at, len, from = 0;
-	const char *kind;
+	struct news n = {after, before, NULL};
 
-	while (rein_secret_find(after, from, &at, &len, &kind)) {
-		if (!holds(before, (struct rein_str){after.p + at, len}))
-			return kind;
-		from = at + (len ? len : 1);
-	}
-	return NULL;
+	if (after.n)
+		rein_secret_each(after, REIN_SECRET_LIKELY, on_secret, &n);
+	return n.kind;
 }
 
 static int find_secrets(const struct rein_content *content, const struct rein_changes *c,

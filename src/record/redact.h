@@ -4,9 +4,7 @@
  * is an HMAC under a key that never leaves the machine, so that two uses of one secret can be seen
  * to be the same without the secret being known.
  *
- * What is found: about a hundred token formats by their prefix, alphabet and length; private key
- * blocks; JSON web tokens; passwords in URLs and in Authorization headers; values of assignments
- * and options whose name says secret; values taken from the environment; patterns of the user; and
+ * What is found: all that src/secret knows; values taken from the environment; patterns of the user; and
  * whatever a caller's own matcher finds. When in doubt a text is redacted: a wrong redaction costs
  * some readability, a missed one is for ever.
  */
@@ -15,6 +13,7 @@
 
 #include "base/buf.h"
 #include "record/event.h"
+#include "secret/secret.h"
 
 struct rein_redactor;
 
@@ -32,15 +31,6 @@ int rein_redactor_add_pattern(struct rein_redactor *r, const char *kind, const c
 typedef bool rein_redact_match_fn(void *arg, struct rein_str text, size_t from, size_t *ret_at,
 				  size_t *ret_len, const char **ret_kind);
 void rein_redactor_set_matcher(struct rein_redactor *r, rein_redact_match_fn *fn, void *arg);
-
-/* The built-in formats only. */
-bool rein_secret_find(struct rein_str text, size_t from, size_t *ret_at, size_t *ret_len,
-		      const char **ret_kind);
-/* Number of token formats in the table, and their names (for documentation and tests). */
-size_t rein_secret_formats(void);
-const char *rein_secret_format(size_t i, const char **ret_kind);
-/* Does a name such as DB_PASSWORD say that its value is secret? */
-bool rein_secret_name(struct rein_str name);
 
 /* Appends the text without its secrets; returns how many there were. word: keep to word bytes. */
 unsigned rein_redact(const struct rein_redactor *r, struct rein_str text, bool word,

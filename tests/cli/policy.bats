@@ -130,3 +130,26 @@ decision() { rein policy explain --json "$@" | field decision; }
 	printf 'rulez: 1\n' >.rein.yaml
 	eq broken deny "$(rein classify --json ls 2>/dev/null | field decision)"
 }
+
+@test "diff and suggest: what the record says about another policy, and about people's habits" {
+	git init -q .
+	run rein policy suggest
+	has "$output" "nothing was answered the same way 3 times yet"
+	printf 'version: 1\nrules:\n  - {id: careful, match: {program: touch}, decide: ask}\n' >ask.yaml
+	mkdir -p "$HOME/.config/rein" && cp ask.yaml "$HOME/.config/rein/policy.yaml"
+	for i in 1 2 3; do rein run -q -y -- touch "made$i"; done
+	rein run -q -- ls >/dev/null
+	run rein policy suggest
+	has "$output" "# approved 3 times, never refused"
+	has "$output" 'match: {program: "touch"'
+	has "$output" "decide: allow"
+	eq json allow "$(rein policy suggest --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["suggestions"][0]["decide"])')"
+	rein policy suggest -q >suggested.yaml
+	rein policy check suggested.yaml
+	printf 'version: 1\nrules:\n  - {id: never, match: {program: touch}, decide: deny}\n' >deny.yaml
+	run rein policy diff deny.yaml
+	has "$output" "ask   -> deny  never"
+	has "$output" "3 of 4 recorded actions would be decided differently"
+	run rein policy diff
+	has "$output" "0 of 4 recorded actions would be decided differently"
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Secrets, matched by hand: one pass, a table indexed by the first byte, no backtracking beyond the
+ * identifier before an '=' or ':'.
+ */
+#include <pthread.h>
+#include <strings.h>
+
+#include "base/auto.h"
+#include "secret/internal.h"
+
+const struct format secret_formats[] = {
+#define F(kind, prefix, chars, min, flags, check) {kind, prefix, chars, min, flags, check},
+#include "secret/formats.def"
+#undef F
+};
+const size_t secret_formats_n = ARRAY_SIZE(secret_formats);
+
+#define formats secret_formats
+
+#define NFORMATS ARRAY_SIZE(secret_formats)
+
+/* Filled on first use. */
+static unsigned short class_of[256];
+static unsigned char first_of[256]; /* 1: a format may begin, 2: '=' or ':', 4: other structure */
+static unsigned char pair_of[8192]; /* bit set: a format begins with these two bytes */
+static unsigned char chain[NFORMATS], chain_of[256]; /* formats by first byte, numbered from 1 */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void prepare(void)
+{
+	for (int c = 0; c < 256; c++) {
+		unsigned v = 0;
+
+		v |= c >= '0' && c <= '9' ? DIGIT : 0;
+		v |= c >= 'A' && c <= 'Z' ? UPPER : 0;
+		v |= c >= 'a' && c <= 'z' ? LOWER : 0;
+		v |= c >= 'a' && c <= 'f' ? HEXL : 0;
+		v |= c >= 'A' && c <= 'F' ? HEXU : 0;
+		v |= c == '-' ? DASH : c == '_' ? UNDER : c == '.' ? DOT : 0;
+		v |= c == '+' || c == '/' || c == '=' ? B64 : 0;
+		v |= c == ':' || c == '%' || c == '@' ? COLON : 0;
+		class_of[c] = (unsigned short)v;
+	}
+	_Static_assert(NFORMATS < 255, "chains are bytes");
+	for (size_t i = NFORMATS; i-- > 0;) { /* backwards: chains in the order of the table */
+		unsigned char a = (unsigned char)formats[i].prefix[0],
+			      b = (unsigned char)formats[i].prefix[1];
+
+		first_of[a] |= 1;
+		pair_of[(a << 8 | b) >> 3] |= (unsigned char)(1u << (b & 7));
+		chain[i] = chain_of[a];
+		chain_of[a] = (unsigned char)(i + 1);
+	}
+	first_of['='] |= 2;
+	first_of[':'] |= 2;
+	first_of['-'] |= 4; /* PEM block, option */
+	first_of['e'] |= 4; /* eyJ: JSON web token */
+	first_of['B'] |= 4; /* Bearer, Basic */
+	first_of['b'] |= 4;
+}
+
+size_t rein_secret_formats(void)
+{
+	return NFORMATS;
+}
+
+const char *rein_secret_format(size_t i, const char **ret_kind)
+{
+	*ret_kind = formats[i].kind;
+	return formats[i].prefix;
+}
+
+static bool is(unsigned char c, unsigned classes)
+{
+	return class_of[c] & classes;
+}
+
+static size_t run(struct rein_str t, size_t from, unsigned classes)
+{
+	size_t i = from;
+
+	while (i < t.n && is((unsigned char)t.p[i], classes))
+		i++;
+	return i - from;
+}
+
+static bool has(struct rein_str t, size_t at, const char *lit)
+{
+	size_t n = strlen(lit);
+
+	return t.n - at >= n && memcmp(t.p + at, lit, n) == 0;
+}
+
+static bool has_nocase(struct rein_str t, size_t at, const char *lit)
+{
+	size_t n = strlen(lit);
+
+	return t.n - at >= n && strncasecmp(t.p + at, lit, n) == 0;
+}
+
+static bool boundary(struct rein_str t, size_t at)
+{
+	return at == 0 || !is((unsigned char)t.p[at - 1], ALNUM | UNDER);
+}
+
+static bool prefixed(struct rein_str t, size_t at, struct found *ret)
+{
+	unsigned char a = (unsigned char)t.p[at], b = at + 1 < t.n ? (unsigned char)t.p[at + 1] : 0;
+
+	if (!(pair_of[(a << 8 | b) >> 3] & 1u << (b & 7)))
+		return false;
+	for (size_t k = chain_of[a]; k; k = chain[k - 1]) {
+		const struct format *f = &formats[k - 1];
+		size_t np, n;
+
+		if (f->prefix[1] != (char)b || !has(t, at, f->prefix))
+			continue;
+		if (!(f->flags & ANYWHERE) && !boundary(t, at))
+			continue;
+		np = strlen(f->prefix);
+		n = run(t, at + np, f->chars);
+		if (n < f->min)
+			continue;
+		*ret = (struct found){{at, np + n, f->kind}, f};
+		return true;
+	}
+	return false;
+}
+
+static bool pem(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	const char *end, *mark;
+	size_t from, n;
+
+	if (!has(t, at, "-----BEGIN "))
+		return false;
+	from = at + 11;
+	n = 0;
+	while (from + n < t.n && (is((unsigned char)t.p[from + n], UPPER | DIGIT) ||
+				  t.p[from + n] == ' '))
+		n++;
+	if (n < 11 || !memmem(t.p + from, n, "PRIVATE KEY", 11))
+		return false;
+	mark = memmem(t.p + from + n, t.n - from - n, "-----END ", 9);
+	end = mark ? memmem(mark + 9, t.n - (size_t)(mark + 9 - t.p), "-----", 5) : NULL;
+	/* Without an end the rest of the text is the key. */
+	*h = (struct rein_secret_hit){at, end ? (size_t)(end + 5 - t.p) - at : t.n - at, "private-key"};
+	return true;
+}
+
+static bool jwt(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t a, b, c;
+
+	if (!has(t, at, "eyJ") || !boundary(t, at))
+		return false;
+	a = run(t, at, URLC);
+	if (a < 10 || at + a >= t.n || t.p[at + a] != '.')
+		return false;
+	b = run(t, at + a + 1, URLC);
+	if (b < 10)
+		return false;
+	c = at + a + 1 + b < t.n && t.p[at + a + 1 + b] == '.' ? 1 + run(t, at + a + b + 2, URLC) : 0;
+	*h = (struct rein_secret_hit){at, a + 1 + b + c, "jwt"};
+	return true;
+}
+
+static bool bearer(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t skip = has_nocase(t, at, "bearer ") ? 7 : has_nocase(t, at, "basic ") ? 6 : 0;
+	size_t n;
+
+	if (!skip || !boundary(t, at))
+		return false;
+	n = run(t, at + skip, URLC | B64 | DOT | COLON);
+	if (n < 8 || (skip == 6 && (n < 12 || !memchr(t.p + at + skip, '=', n))))
+		return false;
+	*h = (struct rein_secret_hit){at + skip, n, "authorization"};
+	return true;
+}
+
+/* scheme://user:password@ — at is the ':' of "://". */
+static bool url(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t i = at + 3, colon = 0;
+
+	for (; i < t.n; i++) {
+		char c = t.p[i];
+
+		if (c == ':' && !colon)
+			colon = i;
+		else if (c == '@' && colon && i > colon + 1) {
+			*h = (struct rein_secret_hit){colon + 1, i - colon - 1, "url-password"};
+			return true;
+		} else if (c == '/' || c == '?' || c == '#' || c == ' ' || c == '"' || c == '\'' ||
+			   c == '\n')
+			return false;
+	}
+	return false;
+}
+
+const char *const secret_words[] = {
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key",
+	"access-key", "private_key", "privatekey", "private-key", "credential", "auth_key", "mysql_pwd", "encryption_key",
+	"signing_key", "session_key", "client_key", "x-auth", "authkey", "_pwd", "_pass", NULL,
+};
+const char *const secret_not_words[] = {
+	"token_count", "tokens", "max_token", "tokenizer", "secret_name", "secretname", "password_file", "token_file",
+	"key_file", "secretsmanager", "token_type", "tokenize", NULL,
+};
+
+bool rein_secret_name(struct rein_str name)
+{
+	char low[SECRET_NAME_MAX + 1];
+	size_t n = name.n < SECRET_NAME_MAX ? name.n : SECRET_NAME_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = name.p[name.n - n + i];
+
+		low[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+	}
+	low[n] = '\0';
+	for (const char *const *w = secret_not_words; *w; w++)
+		if (strstr(low, *w))
+			return false;
+	for (const char *const *w = secret_words; *w; w++)
+		if (strstr(low, *w))
+			return true;
+	return rein_streq(low, "pass");
+}
+
+/* A reference to a value, or a stand-in for one, is no secret. */
+static bool placeholder(struct rein_str v)
+{
+	static const char *const words[] = {"null",   "none",	  "true",    "false", "undefined",
+					    "string", "required", "changeme", "example"};
+
+	if (v.n == 0 || v.p[0] == '$' || v.p[0] == '<' || v.p[0] == '*' || v.p[0] == '%' ||
+	    v.p[0] == '[' || v.p[0] == '{' || v.p[0] == '/')
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (v.n == strlen(words[i]) && strncasecmp(v.p, words[i], v.n) == 0)
+			return true;
+	return false;
+}
+
+static bool value_at(struct rein_str t, size_t i, struct rein_secret_hit *h)
+{
+	char quote = 0;
+	size_t from, n = 0;
+
+	while (i < t.n && t.p[i] == ' ')
+		i++;
+	while (i < t.n && t.p[i] == '\\') /* \" inside a quoted text */
+		i++;
+	if (i < t.n && (t.p[i] == '"' || t.p[i] == '\''))
+		quote = t.p[i++];
+	from = i;
+	for (; from + n < t.n; n++) {
+		char c = t.p[from + n];
+
+		if (quote ? c == quote || c == '\n' : strchr(" \t\r\n\"'&;,)}|<>", c) != NULL)
+			break;
+		if (quote && c == '\\')
+			break;
+	}
+	/* Three bytes hide nothing worth the noise. */
+	if (n < 4 || placeholder((struct rein_str){t.p + from, n}))
+		return false;
+	*h = (struct rein_secret_hit){from, n, "value"};
+	return true;
+}
+
+/* name=value, name: value, "name": "value" — at is the '=' or ':'. */
+static bool assignment(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t end = at, from;
+
+	if (at + 1 < t.n && (t.p[at + 1] == '=' || t.p[at + 1] == ':'))
+		return false;
+	while (end > 0 && at - end < SECRET_GAP_MAX && (t.p[end - 1] == ' ' || t.p[end - 1] == '"' || t.p[end - 1] == '\'' ||
+			   t.p[end - 1] == '\\'))
+		end--;
+	from = end;
+	while (from > 0 && end - from < SECRET_NAME_MAX && is((unsigned char)t.p[from - 1], URLC | DOT))
+		from--;
+	return end > from && rein_secret_name((struct rein_str){t.p + from, end - from}) &&
+	       value_at(t, at + 1, h);
+}
+
+/* --password VALUE; with '=' it is an assignment. */
+static bool option(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t n;
+
+	if (!has(t, at, "--") || (at && t.p[at - 1] != ' ' && t.p[at - 1] != '\t'))
+		return false;
+	n = run(t, at + 2, URLC);
+	return n && n <= SECRET_OPTION_MAX && at + 2 + n < t.n && t.p[at + 2 + n] == ' ' &&
+	       rein_secret_name((struct rein_str){t.p + at + 2, n}) && value_at(t, at + 3 + n, h);
+}
+
+/* 123456789:AA… (Telegram): at is the ':'. */
+static bool telegram(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t d = 0;
+
+	while (d < at && d < 11 && is((unsigned char)t.p[at - 1 - d], DIGIT))
+		d++;
+	if (d < 8 || d > 10 || run(t, at + 1, URLC) != 35)
+		return false;
+	*h = (struct rein_secret_hit){at + 1, 35, "telegram"};
+	return true;
+}
+
+/* By its structure. */
+static bool marked(struct rein_str t, size_t i, unsigned first, struct rein_secret_hit *h)
+{
+	if (first & 2) {
+		if (t.p[i] == ':' && has(t, i, "://") && url(t, i, h))
+			return true;
+		if (t.p[i] == ':' && telegram(t, i, h))
+			return true;
+		if (assignment(t, i, h))
+			return true;
+	}
+	if (first & 4) {
+		if (t.p[i] == '-')
+			return pem(t, i, h) || option(t, i, h);
+		if (t.p[i] == 'e')
+			return jwt(t, i, h);
+		return bearer(t, i, h);
+	}
+	return false;
+}
+
+bool secret_at(struct rein_str t, size_t i, struct found *ret)
+{
+	unsigned first;
+
+	pthread_once(&once, prepare);
+	first = first_of[(unsigned char)t.p[i]];
+	if (!first)
+		return false;
+	if ((first & 1) && prefixed(t, i, ret))
+		return true;
+	ret->format = NULL;
+	return marked(t, i, first, &ret->hit);
+}
+
+bool secret_may(unsigned char c)
+{
+	pthread_once(&once, prepare);
+	return first_of[c];
+}
+
+bool rein_secret_next(struct rein_str t, size_t from, enum rein_secret_want want, struct rein_secret_hit *ret)
+{
+	struct found f;
+
+	pthread_once(&once, prepare);
+	for (size_t i = from; i < t.n; i++) {
+		if (!first_of[(unsigned char)t.p[i]] || !secret_at(t, i, &f) || f.hit.at < from)
+			continue;
+		if (want == REIN_SECRET_LIKELY && !secret_likely(t, &f))
+			continue;
+		*ret = f.hit;
+		return true;
+	}
+	return false;
+}
+
+bool rein_secret_find(struct rein_str t, size_t from, size_t *ret_at, size_t *ret_len, const char **ret_kind)
+{
+	struct rein_secret_hit h;
+
+	if (!rein_secret_next(t, from, REIN_SECRET_ANY, &h))
+		return false;
+	*ret_at = h.at;
+	*ret_len = h.n;
+	*ret_kind = h.kind;
+	return true;
+}
+
+void rein_secret_each_own(struct rein_str t, enum rein_secret_want want, rein_secret_fn *fn, void *arg)
+{
+	struct rein_secret_hit h;
+	size_t from = 0;
+
+	while (rein_secret_next(t, from, want, &h)) {
+		if (!fn(arg, &h))
+			return;
+		from = h.at + h.n;
+	}
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is it a secret, or something of its shape? Checksums where a format has one, randomness, and the words
+ * people put where a secret goes.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <strings.h>
+
+#include "base/auto.h"
+#include "secret/internal.h"
+
+static uint32_t crc_table[256];
+static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
+
+static void crc_prepare(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t c = i;
+
+		for (int k = 0; k < 8; k++)
+			c = c & 1 ? 0xedb88320u ^ c >> 1 : c >> 1;
+		crc_table[i] = c;
+	}
+}
+
+static uint32_t crc32_of(const char *p, size_t n)
+{
+	uint32_t c = ~0u;
+
+	pthread_once(&crc_once, crc_prepare);
+	for (size_t i = 0; i < n; i++)
+		c = crc_table[(c ^ (unsigned char)p[i]) & 255] ^ c >> 8;
+	return ~c;
+}
+
+/* GitHub's and npm's tokens: 30 random characters and six that prove them. */
+static bool crc62(struct rein_str body)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	uint32_t c;
+
+	if (body.n != 36)
+		return false;
+	c = crc32_of(body.p, 30);
+	for (int i = 35; i >= 30; i--, c /= 62)
+		if (body.p[i] != digits[c % 62])
+			return false;
+	return true;
+}
+
+static uint32_t bech32_step(uint32_t c, unsigned v)
+{
+	static const uint32_t gen[] = {0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3};
+	uint32_t top = c >> 25;
+
+	c = (c & 0x1ffffff) << 5 ^ v;
+	for (int i = 0; i < 5; i++)
+		if (top >> i & 1)
+			c ^= gen[i];
+	return c;
+}
+
+/* BIP 173; all: the whole token, in capitals, the part before the last '1' is what it is for. */
+static bool bech32(struct rein_str all)
+{
+	static const char digits[] = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L";
+	const char *one = memrchr(all.p, '1', all.n);
+	size_t n = one ? (size_t)(one - all.p) : 0;
+	uint32_t c = 1;
+
+	if (!n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		c = bech32_step(c, (unsigned)(all.p[i] | 32) >> 5);
+	c = bech32_step(c, 0);
+	for (size_t i = 0; i < n; i++)
+		c = bech32_step(c, (unsigned)(all.p[i] >= 'A' && all.p[i] <= 'Z' ? all.p[i] | 32 : all.p[i]) & 31);
+	for (size_t i = n + 1; i < all.n; i++) {
+		const char *d = strchr(digits, all.p[i]);
+
+		if (!d || !all.p[i])
+			return false;
+		c = bech32_step(c, (unsigned)(d - digits));
+	}
+	return c == 1;
+}
+
+/* Bits a character. */
+static double entropy(struct rein_str s)
+{
+	unsigned count[256] = {0};
+	double bits = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		count[(unsigned char)s.p[i]]++;
+	for (size_t i = 0; i < 256; i++)
+		if (count[i]) {
+			double p = (double)count[i] / (double)s.n;
+
+			bits -= p * log2(p);
+		}
+	return bits;
+}
+
+static bool holds(struct rein_str s, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= s.n; i++)
+		if (!strncasecmp(s.p + i, word, n))
+			return true;
+	return false;
+}
+
+static bool stand_in(struct rein_str s)
+{
+	static const char *const words[] = {"example", "xxxx", "placeholder", "changeme", "change-me", "your-", "your_",
+					    "dummy", "sample", "redacted", "1234567890", "abcdefgh", "0000000", "insert",
+					    "notreal", "fake", "foobar", "test-", "replace", "...."};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (holds(s, words[i]))
+			return true;
+	return false;
+}
+
+/* A value under a telling name is often code: os.environ["X"], getToken(), props.token. */
+static bool literal_value(struct rein_str v)
+{
+	bool digit = false, alpha = false;
+
+	if (v.n < 12 || v.n > 512)
+		return false;
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if (c <= ' ' || c >= 127 || strchr("()[]{}<>;$`\"'", c))
+			return false;
+		digit |= c >= '0' && c <= '9';
+		alpha |= (c | 32) >= 'a' && (c | 32) <= 'z';
+	}
+	return digit && alpha && entropy(v) >= 3.2;
+}
+
+bool secret_likely(struct rein_str t, const struct found *f)
+{
+	struct rein_str all = {t.p + f->hit.at, f->hit.n}, body = all;
+	double least;
+
+	if (rein_streq(f->hit.kind, "private-key"))
+		return all.n >= 200 && !stand_in(all); /* a key's first and last line alone are documentation */
+	if (stand_in(all))
+		return false;
+	if (!f->format)
+		return rein_streq(f->hit.kind, "value") || rein_streq(f->hit.kind, "authorization") ||
+				       rein_streq(f->hit.kind, "url-password")
+			       ? literal_value(all)
+			       : entropy(all) >= 3.5;
+	body.p += strlen(f->format->prefix);
+	body.n -= strlen(f->format->prefix);
+	switch ((enum check)f->format->check) {
+	case CRC62:
+		return crc62(body);
+	case BECH32:
+		return bech32(all);
+	case NONE:
+		break;
+	}
+	/* random hexadecimal digits carry 4 bits less what a short sample loses, letters and digits 5.9 */
+	least = body.n < 20 ? 2.5 : f->format->chars & (UPPER | LOWER) ? 3.2 : 2.8;
+	return body.n < 8 || entropy(body) >= least;
+}

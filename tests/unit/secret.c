@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Formats, checksums and likelihood; and that vectorscan, the own matcher and the stream find the same, on texts
+ * made of all formats, their near misses and noise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "secret/internal.h"
+
+static bool likely(const char *text, const char *kind)
+{
+	struct rein_secret_hit h;
+
+	return rein_secret_next(rein_str(text), 0, REIN_SECRET_LIKELY, &h) && (!kind || rein_streq(h.kind, kind));
+}
+
+static bool any(const char *text)
+{
+	struct rein_secret_hit h;
+
+	return rein_secret_next(rein_str(text), 0, REIN_SECRET_ANY, &h);
+}
+
+static void test_formats(void **state)
+{
+	(void)state;
+	assert_true(rein_secret_formats() >= 150);
+	for (size_t i = 0; i < secret_formats_n; i++) {
+		const struct format *f = &secret_formats[i];
+
+		assert_true(strlen(f->prefix) >= 2 && strlen(f->prefix) < 64);
+		assert_true(strlen(f->prefix) + f->min >= 14);
+		for (size_t k = 0; k < i; k++) /* the same prefix twice: the second would never be seen */
+			if (rein_streq(secret_formats[k].prefix, f->prefix) && secret_formats[k].min <= f->min &&
+			    (secret_formats[k].chars & f->chars) == f->chars)
+				fail_msg("%s %s stands behind %s", f->kind, f->prefix, secret_formats[k].kind);
+	}
+}
+
+/* The tokens are put together here so that no scanner takes this file for a leak. */
+static void test_likely(void **state)
+{
+	(void)state;
+	/* a published example of GitHub's checksum, and the same with one letter changed */
+	assert_true(likely("x = ghp_" "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq17", "github"));
+	assert_false(likely("x = ghp_" "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq18", "github"));
+	assert_true(any("x = ghp_" "zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ0mLq18"));
+	/* the example of age's own specification */
+	assert_true(likely("AGE-SECRET-KEY-" "1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX", "age"));
+	assert_false(likely("AGE-SECRET-KEY-" "1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEQ", "age"));
+	assert_true(likely("AKIA" "Z5T7Q2LMN8RVX3KD", "aws-key-id"));
+	assert_false(likely("AKIA" "IOSFODNN7EXAMPLE", NULL));
+	assert_false(likely("sk_live_" "xxxxxxxxxxxxxxxxxxxxxxxx", NULL));
+	assert_false(likely("glpat-" "aaaaaaaaaaaaaaaaaaaa", NULL));
+	assert_true(likely("password = \"k3J9x-Qp72mZ+tR5\"", "value"));
+	assert_false(likely("password = os.environ[\"DB_PASSWORD\"]", NULL));
+	assert_false(likely("token = await getAccessToken(user)", NULL));
+	assert_false(likely("API_KEY=your-api-key-here", NULL));
+	assert_false(likely("secret: string", NULL));
+	assert_true(any("password = hunter22"));
+	assert_false(likely("-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", NULL));
+	assert_false(likely("the token count is 12345678", NULL));
+}
+
+/* ------------------------------------------------------------ the same by every way */
+
+struct hits {
+	struct rein_secret_hit v[4096];
+	size_t n;
+};
+
+static bool collect(void *arg, const struct rein_secret_hit *h)
+{
+	struct hits *all = arg;
+
+	if (all->n < ARRAY_SIZE(all->v))
+		all->v[all->n++] = *h;
+	return true;
+}
+
+static uint32_t seed = 1;
+
+static uint32_t rnd(uint32_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 17;
+	seed ^= seed << 5;
+	return seed % n;
+}
+
+static void noise(struct rein_buf *b)
+{
+	static const char *const parts[] = {
+		" ", "\n", "\"", "'", "=", ": ", "://", "password", "Token", "--api-key ", "--secret=", "eyJhbGciOi", ".", "-----BEGIN ",
+		"RSA PRIVATE KEY-----", "-----END ", "-----", "Bearer ", "basic ", "user:pass@host/", "123456789:", "secret_name",
+		"tokens", "pass", "PASS=", "x_pwd = ", "\\\"", "https", "lorem ipsum dolor sit amet ", "    \"client_secret\" : \"", "$VAR",
+	};
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+	if (rnd(3)) {
+		rein_buf_cstr(b, parts[rnd(ARRAY_SIZE(parts))]);
+		return;
+	}
+	if (rnd(2)) {
+		const struct format *f = &secret_formats[rnd((uint32_t)secret_formats_n)];
+
+		rein_buf_cstr(b, f->prefix);
+		for (uint32_t n = f->min + rnd(3); n-- > rnd(2);)
+			rein_buf_char(b, letters[rnd(f->chars & LOWER ? 62 : 36) % (sizeof(letters) - 1)]);
+		return;
+	}
+	for (uint32_t n = rnd(60); n--;)
+		rein_buf_char(b, letters[rnd(sizeof(letters) - 1)]);
+}
+
+static void same(const struct hits *a, const struct hits *b, const char *how)
+{
+	for (size_t i = 0; i < a->n || i < b->n; i++)
+		if (i >= a->n || i >= b->n || a->v[i].at != b->v[i].at || a->v[i].n != b->v[i].n ||
+		    !rein_streq(a->v[i].kind, b->v[i].kind))
+			fail_msg("%s: hit %zu differs: %s at %zu, %s at %zu", how, i, i < a->n ? a->v[i].kind : "none",
+				 i < a->n ? a->v[i].at : 0, i < b->n ? b->v[i].kind : "none", i < b->n ? b->v[i].at : 0);
+}
+
+static void test_same(void **state)
+{
+	static struct hits own, other;
+	size_t total = 0;
+
+	(void)state;
+	if (!rein_secret_each_scan(STR("x"), REIN_SECRET_ANY, collect, &other)) {
+		print_message("rein-scan.so is not here\n");
+		skip();
+	}
+	for (int round = 0; round < 3000; round++) {
+		auto_buf struct rein_buf b = REIN_BUF(1 << 20);
+		enum rein_secret_want want = round & 1 ? REIN_SECRET_LIKELY : REIN_SECRET_ANY;
+
+		for (uint32_t n = 1 + rnd(60); n--;)
+			noise(&b);
+		own.n = other.n = 0;
+		rein_secret_each_own((struct rein_str){b.p, b.n}, want, collect, &own);
+		assert_true(rein_secret_each_scan((struct rein_str){b.p, b.n}, want, collect, &other));
+		same(&own, &other, "vectorscan");
+		total += own.n;
+	}
+	assert_true(total > 3000);
+}
+
+static void test_stream(void **state)
+{
+	static struct hits own, other;
+	auto_buf struct rein_buf b = REIN_BUF(8 << 20);
+	struct rein_secret_stream *s = NULL;
+	struct rein_err err = {0};
+
+	(void)state;
+	while (b.n < (3u << 20)) { /* far apart, so that the table of hits holds them all */
+		for (int i = 0; i < 40; i++)
+			rein_buf_cstr(&b, "lorem ipsum dolor sit amet, consectetur\n");
+		rein_buf_cstr(&b, "AWS_SECRET_ACCESS_KEY=");
+		for (int i = 0; i < 40; i++)
+			rein_buf_char(&b, (char)('a' + (int)rnd(26)));
+		rein_buf_cstr(&b, "\nAKIA");
+		for (int i = 0; i < 16; i++)
+			rein_buf_char(&b, (char)('A' + (int)rnd(26)));
+		rein_buf_char(&b, '\n');
+	}
+	own.n = other.n = 0;
+	rein_secret_each_own((struct rein_str){b.p, b.n}, REIN_SECRET_ANY, collect, &own);
+	assert_int_equal(rein_secret_stream_new(REIN_SECRET_ANY, collect, &other, &s, &err), 0);
+	for (size_t at = 0, n; at < b.n; at += n) {
+		n = 1 + rnd(100000);
+		n = n < b.n - at ? n : b.n - at;
+		rein_secret_stream_feed(s, (struct rein_str){b.p + at, n});
+	}
+	rein_secret_stream_end(s);
+	assert_true(own.n > 1000);
+	same(&own, &other, "stream");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_likely),
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
