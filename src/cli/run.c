@@ -603,8 +603,8 @@ int rein_cli_run(int argc, char **argv)
 		status = report_refusal(&r, &common, argv + first, &err);
 	else
 		status = finish(&e, &a, &common, &o, &r);
-	/* a run that went well and left nothing can wait for the next look */
-	if (r.policy && (status || r.has_tx))
-		rein_engine_alerts(&e, r.policy, common.quiet ? NULL : stderr);
+	/* also after a run that left nothing: who only reads and sends leaves nothing */
+	if (r.policy)
+		rein_engine_alerts(&e, r.policy, common.json || common.quiet ? NULL : stderr);
 	return status;
 }

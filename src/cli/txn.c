@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "engine/alerts.h"
 #include "engine/merge.h"
 
 struct commit_args {
@@ -123,6 +124,7 @@ int rein_cli_commit(int argc, char **argv)
 		if (*rest)
 			rein_more("the rest is held as %s", rest);
 	}
+	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);
 	return 0;
 }
 
@@ -157,6 +159,7 @@ int rein_cli_discard(int argc, char **argv)
 		print_json(&t, &c, NULL, NULL);
 	else if (!common.quiet)
 		done_line("discarded", &t, &c, NULL);
+	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);
 	return 0;
 }
 
@@ -177,14 +180,13 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 		return rein_fail(&err, common.json);
 	if (rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
 		return report_failure(&t, &c, &err, &common, false);
-	if (common.json) {
+	if (common.json)
 		print_json(&t, &c, NULL, NULL);
-		return 0;
-	}
 	snprintf(next, sizeof(next), "%s with: rein %s %s", t.state == REIN_TX_UNDONE ? "Redo" : "Undo",
 		 t.state == REIN_TX_UNDONE ? "redo" : "undo", t.id);
-	if (!common.quiet)
+	if (!common.json && !common.quiet)
 		done_line(t.state == REIN_TX_UNDONE ? "undid" : "redid", &t, &c, next);
+	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "engine/policyload.h"
 
 #define BUDGET_BYTES                                                                               \
 	(4u << 20) /* of log, read before the caller's end; more is left to the other process */
@@ -80,7 +81,7 @@ static void leave_behind(const char *state_dir, const struct rein_deliver_opts *
 	_exit(0);
 }
 
-void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say)
+static void alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say)
 {
 	struct rein_deliver_opts o = options(p, LINGER_NS);
 	struct rein_err err = {0};
@@ -95,6 +96,20 @@ void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p
 		fflush(say);
 	if ((rc < 0 && err.code == REIN_E_BUSY) || rein_deliver_due(e->state.dir))
 		leave_behind(e->state.dir, &o);
+}
+
+void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say)
+{
+	auto_free char *cwd = p ? NULL : getcwd(NULL, 0), *project = cwd ? rein_policy_project(cwd) : NULL;
+	struct rein_policy_sources from = {.project = project};
+	struct rein_policy *own = NULL;
+	struct rein_err ignored = {0};
+
+	/* A policy that cannot be read says so when the next command runs. */
+	if (!p && rein_policy_load(&from, &own, &ignored) < 0 && !own)
+		return;
+	alerts(e, p ? p : own, say);
+	rein_policy_free(own);
 }
 
 int rein_engine_alerts_now(const char *state_dir, const struct rein_policy *p, uint64_t wait_ns,

@@ -21,6 +21,7 @@
  *
  * The process that is left behind is a fork: do not call this with other threads running.
  */
+/* p NULL: the policy in force here is loaded for it. */
 void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say);
 
 /*

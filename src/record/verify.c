@@ -31,7 +31,8 @@ struct verifier {
 
 	struct rein_buf last_line; /* last head of this segment, signature not yet checked */
 	struct rein_head last;
-	bool last_open;
+	bool last_open; /* its signature was not looked at yet */
+	bool at_head;	/* the last line was a head that can end a segment */
 	uint8_t last_pub[32];
 
 	struct rein_published published;
@@ -136,6 +137,7 @@ static int on_head(struct verifier *v, const struct rein_line *l, const struct r
 	}
 	if (h->type == REIN_HEAD_ROTATE)
 		memcpy(v->pub, h->pub, 32);
+	v->at_head = h->type != REIN_HEAD_START;
 	return 0;
 }
 
@@ -151,6 +153,7 @@ static int on_event(struct verifier *v, const struct rein_line *l, struct rein_e
 	uint64_t n;
 
 	v->res->events++;
+	v->at_head = false;
 	if (!own && !v->opt->all_events)
 		return 0;
 	if (rein_event_parse(l->text, &r, &why) < 0) {
@@ -385,7 +388,7 @@ static int one_segment(int dirfd, struct verifier *v, uint64_t seg, uint64_t fro
 	if (size == 0)
 		return broken(err, &here, "the segment is empty");
 	v->res->segments++;
-	if (!last && (!v->last_open || v->last.n + 1 != v->tree.n))
+	if (!last && !v->at_head)
 		return broken(err, &here, "the segment does not end with a tree head: it was cut");
 	return settle_last(v, &here, err);
 }

@@ -237,6 +237,24 @@ def heads_go_to_a_webhook():
         r = w.rein("audit", "verify", "--json", "--anchor", w.top + "/heads")
         assert r.returncode == 0 and json.loads(r.stdout)["anchors"] == 2, r
 
+def a_command_waits_for_nobody():
+    with World() as w:
+        w.server.script[:] = ["hang"]
+        w.policy("  - {id: ran, when: {type: request}, first: program, to: [stderr, \"webhook:ops\"]}\n")
+        began = time.time()
+        r = w.rein("run", "--", "true")
+        assert r.returncode == 0 and "rein: alert ran: seen for the first time (true)" in r.stderr, r
+        assert time.time() - began < 5, "the command waited for the server"
+        while not w.server.seen: time.sleep(0.02)                            # somebody else talks to it
+        r = w.rein("run", "--json", "--", "true")
+        assert r.returncode == 0 and "rein: alert" not in r.stderr           # JSON stays JSON
+        w.server.release.set()
+        while w.waiting(): time.sleep(0.05)
+        assert len(w.server.seen) == 1 and len(w.recorded()) == 1
+        with open(w.state + "/audit/outbox/lock") as f:                      # and then it goes
+            import fcntl
+            fcntl.flock(f, fcntl.LOCK_EX)
+
 def test_button():
     with World() as w:
         w.policy(ONE)
@@ -251,6 +269,6 @@ if __name__ == "__main__":
     tests = [signed_and_recorded, retried_with_pauses, redirects_are_not_followed, the_server_may_ask_for_a_pause,
              a_hanging_server_is_left_and_a_crash_loses_nothing, one_that_is_down_is_asked_once, no_more_than_so_many_a_minute,
              commands_and_desktop, given_up_after_a_day_and_recorded, a_project_nobody_trusts_calls_nobody, tls_is_checked,
-             heads_go_to_a_webhook, test_button]
+             heads_go_to_a_webhook, a_command_waits_for_nobody, test_button]
     for t in [t for t in tests if len(sys.argv) < 4 or t.__name__ in sys.argv[3:]]:
         began = time.time(); t(); print("ok %s %.1f s" % (t.__name__, time.time() - began), flush=True)
