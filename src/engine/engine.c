@@ -241,17 +241,7 @@ static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct 
 	return 0;
 }
 
-/* Words as they may be kept: without the secrets in them. */
-static char *without_secrets(const struct rein_trail *trail, const char *word)
-{
-	struct rein_buf b = REIN_BUF((size_t)4 << 20);
-
-	rein_record_redact(trail->record, (struct rein_str){word, strlen(word)}, &b);
-	if (!b.n && !b.failed)
-		rein_buf_cstr(&b, "");
-	return rein_buf_take(&b);
-}
-
+/* The words as they may be kept: without the secrets in them. */
 int rein_engine_name(const struct rein_trail *trail, struct rein_tx *t, char *const *argv, struct rein_err *err)
 {
 	size_t n = 0;
@@ -263,11 +253,9 @@ int rein_engine_name(const struct rein_trail *trail, struct rein_tx *t, char *co
 	t->argv = rein_calloc(n, sizeof(*t->argv));
 	if (!t->argv)
 		return rein_err_nomem(err);
-	for (; t->argc < n; t->argc++) {
-		t->argv[t->argc] = without_secrets(trail, argv[t->argc]);
-		if (!t->argv[t->argc])
-			return rein_err_nomem(err);
-	}
+	if (rein_record_redact_words(trail->record, argv, n, t->argv, err) < 0)
+		return -err->code;
+	t->argc = n;
 	return 0;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exports. jsonl is the canonical line with its line number; csv has the fields people filter by;
- * cef is ArcSight's common event format; syslog is RFC 5424 with structured data; ocsf maps onto the
- * Open Cybersecurity Schema Framework 1.3 by the table below.
+ * cef is ArcSight's common event format; syslog is RFC 5424 with structured data; ocsf maps onto
+ * the Open Cybersecurity Schema Framework 1.3 by the table below.
  */
 #include "record/export.h"
+
+#include <arpa/inet.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
@@ -21,9 +23,10 @@ static const struct {
 	const char *class_name;
 } ocsf[REIN_EV__MAX] = {
 	[REIN_EV_REQUEST] = {6003, 99, "API Activity"},
-	[REIN_EV_DECISION] = {3003, 99, "Authorize Session"},
-	[REIN_EV_APPROVAL] = {3003, 1, "Authorize Session"},
-	[REIN_EV_ESCALATION] = {3003, 99, "Authorize Session"},
+	/* Authorize Session (3003) is about privileges given at login: not what these are */
+	[REIN_EV_DECISION] = {6003, 99, "API Activity"},
+	[REIN_EV_APPROVAL] = {6003, 99, "API Activity"},
+	[REIN_EV_ESCALATION] = {6003, 99, "API Activity"},
 	[REIN_EV_RUN_START] = {1007, 1, "Process Activity"},
 	[REIN_EV_RUN_END] = {1007, 2, "Process Activity"},
 	[REIN_EV_EFFECTS] = {1001, 3, "File System Activity"},
@@ -34,7 +37,7 @@ static const struct {
 	[REIN_EV_REDO] = {1001, 3, "File System Activity"},
 	[REIN_EV_CONFLICT] = {1001, 99, "File System Activity"},
 	[REIN_EV_VIOLATION] = {2004, 1, "Detection Finding"},
-	[REIN_EV_NETWORK] = {4001, 5, "Network Activity"},
+	[REIN_EV_NETWORK] = {4001, 1, "Network Activity"}, /* 5 when refused */
 	[REIN_EV_LIMIT] = {2004, 1, "Detection Finding"},
 	[REIN_EV_POLICY] = {3004, 3, "Entity Management"},
 	[REIN_EV_ADMIN] = {3004, 99, "Entity Management"},
@@ -125,12 +128,14 @@ static void csv_begin(struct rein_buf *b)
 			 "renamed,result,status,duration_ms,detail\r\n");
 }
 
-static void csv(struct rein_buf *b, uint64_t line, struct rein_str text, const struct rein_event *ev)
+static void csv(struct rein_buf *b, uint64_t line, struct rein_str text,
+		const struct rein_event *ev)
 {
 	char time[REIN_EVENT_TIME_LEN + 1];
-	const struct rein_str first[] = {ev->id,      ev->action, ev->host,  ev->user,	 ev->agent,
-					 ev->session, ev->task,	  ev->kind,  ev->command, ev->cwd,
-					 ev->level,   ev->reach,  ev->decision, ev->rule, ev->reason};
+	const struct rein_str first[] = {ev->id,       ev->action,  ev->host,  ev->user,
+					 ev->agent,    ev->session, ev->task,  ev->kind,
+					 ev->command,  ev->cwd,	    ev->level, ev->reach,
+					 ev->decision, ev->rule,    ev->reason};
 	auto_buf struct rein_buf list = REIN_BUF(1 << 16);
 
 	(void)text;
@@ -186,7 +191,8 @@ static void cef_pair(struct rein_buf *b, const char *key, struct rein_str v)
 	cef_text(b, v, "\\=");
 }
 
-static void cef(struct rein_buf *b, uint64_t line, struct rein_str text, const struct rein_event *ev)
+static void cef(struct rein_buf *b, uint64_t line, struct rein_str text,
+		const struct rein_event *ev)
 {
 	static const unsigned scale[] = {0, 2, 4, 6, 8, 10};
 	unsigned sev = rein_event_severity(ev);
@@ -320,6 +326,54 @@ static void ocsf_who(struct rein_json *j, const struct rein_event *ev)
 	rein_json_close(j, '}');
 }
 
+static unsigned ocsf_activity(const struct rein_event *ev)
+{
+	if (ev->type == REIN_EV_NETWORK && (is(ev->decision, "deny") || is(ev->result, "refused")))
+		return 5;
+	return ocsf[ev->type].activity;
+}
+
+/* "host:port", "address:port", "[address]:port" or any of them alone. */
+static void ocsf_endpoint(struct rein_json *j, const char *key, struct rein_str peer)
+{
+	char text[300], *host = text, *colon;
+	struct in6_addr ignored;
+	uint64_t port = 0;
+
+	snprintf(text, sizeof(text), "%.*s", (int)peer.n, peer.p ? peer.p : "");
+	colon = strrchr(text, ':');
+	if (colon && (text[0] == '[' || strchr(text, ':') == colon) &&
+	    rein_parse_u64(colon + 1, 65535, &port))
+		*colon = '\0';
+	if (*host == '[' && host[strlen(host) - 1] == ']') {
+		host[strlen(host) - 1] = '\0';
+		host++;
+	}
+	object(j, key);
+	rein_json_kstr(j,
+		       inet_pton(AF_INET, host, &ignored) == 1 ||
+				       inet_pton(AF_INET6, host, &ignored) == 1
+			       ? "ip"
+			       : "hostname",
+		       *host ? host : "unknown");
+	if (port)
+		rein_json_ku64(j, "port", port);
+	rein_json_close(j, '}');
+}
+
+static void ocsf_file(struct rein_json *j, struct rein_str path)
+{
+	size_t at = path.n;
+
+	while (at && path.p[at - 1] != '/')
+		at--;
+	object(j, "file");
+	kstr(j, "name", at < path.n ? (struct rein_str){path.p + at, path.n - at} : STR("/"));
+	kstr(j, "path", path);
+	rein_json_ku64(j, "type_id", 0);
+	rein_json_close(j, '}');
+}
+
 static void ocsf_what(struct rein_json *j, const struct rein_event *ev)
 {
 	unsigned class_uid = ocsf[ev->type].class_uid;
@@ -332,19 +386,18 @@ static void ocsf_what(struct rein_json *j, const struct rein_event *ev)
 		if (ev->has_status)
 			rein_json_ki64(j, "exit_code", ev->status);
 	} else if (class_uid == 1001) {
-		object(j, "file");
-		kstr(j, "path", ev->effects.npath ? ev->effects.path[0] : STR("(transaction)"));
-		kstr(j, "name", ev->effects.npath ? ev->effects.path[0] : STR("(transaction)"));
-		rein_json_ku64(j, "type_id", 0);
-		rein_json_close(j, '}');
+		/* one of them; all are in the record */
+		ocsf_file(j, ev->effects.npath ? ev->effects.path[0]
+			     : ev->cwd.n       ? ev->cwd
+					       : STR("(transaction)"));
 	} else if (class_uid == 4001) {
-		object(j, "dst_endpoint");
-		kstr(j, "hostname", ev->effects.npeer ? ev->effects.peer[0] : STR("unknown"));
-		rein_json_close(j, '}');
+		ocsf_endpoint(j, "dst_endpoint",
+			      ev->effects.npeer ? ev->effects.peer[0] : STR("unknown"));
 	} else if (class_uid == 2004) {
 		object(j, "finding_info");
 		kstr(j, "uid", ev->id);
-		kstr(j, "title", ev->detail.n ? ev->detail : rein_str(rein_event_type_name(ev->type)));
+		kstr(j, "title",
+		     ev->detail.n ? ev->detail : rein_str(rein_event_type_name(ev->type)));
 		rein_json_close(j, '}');
 	} else if (class_uid == 6003) {
 		object(j, "api");
@@ -371,13 +424,19 @@ static void ocsf_disposition(struct rein_json *j, const struct rein_event *ev)
 		const char *decision;
 		unsigned id;
 		const char *name;
-	} t[] = {{"allow", 1, "Allowed"}, {"deny", 2, "Blocked"}, {"hold", 3, "Quarantined"},
-		 {"ask", 99, "Other"}};
+		unsigned action;
+		const char *action_name;
+	} t[] = {
+		{"allow", 1, "Allowed", 1, "Allowed"},	  {"deny", 2, "Blocked", 2, "Denied"},
+		{"hold", 3, "Quarantined", 1, "Allowed"}, {"ask", 14, "Delayed", 0, "Unknown"},
+		{"defer", 14, "Delayed", 0, "Unknown"},	  {"approve", 8, "Approved", 1, "Allowed"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
 		if (is(ev->decision, t[i].decision)) {
 			rein_json_ku64(j, "disposition_id", t[i].id);
 			rein_json_kstr(j, "disposition", t[i].name);
+			rein_json_ku64(j, "action_id", t[i].action);
+			rein_json_kstr(j, "action", t[i].action_name);
 		}
 }
 
@@ -392,14 +451,17 @@ static void ocsf_line(struct rein_buf *b, uint64_t line, struct rein_str text,
 	rein_json_ku64(&j, "category_uid", class_uid / 1000);
 	rein_json_ku64(&j, "class_uid", class_uid);
 	rein_json_kstr(&j, "class_name", ocsf[ev->type].class_name);
-	rein_json_ku64(&j, "activity_id", ocsf[ev->type].activity);
+	rein_json_ku64(&j, "activity_id", ocsf_activity(ev));
 	rein_json_kstr(&j, "activity_name", rein_event_type_name(ev->type));
-	rein_json_ku64(&j, "type_uid", class_uid * 100u + ocsf[ev->type].activity);
+	rein_json_ku64(&j, "type_uid", class_uid * 100u + ocsf_activity(ev));
 	rein_json_ku64(&j, "severity_id", sev);
 	rein_json_kstr(&j, "severity", severity_name(sev));
 	rein_json_ku64(&j, "time", ev->time_ns / 1000000);
 	rein_json_ku64(&j, "status_id", !ev->result.n ? 0 : failed(ev) ? 2 : 1);
-	rein_json_kstr(&j, "status", !ev->result.n ? "Unknown" : failed(ev) ? "Failure" : "Success");
+	rein_json_kstr(&j, "status",
+		       !ev->result.n ? "Unknown"
+		       : failed(ev)  ? "Failure"
+				     : "Success");
 	kstr(&j, "status_detail", ev->result);
 	kstr(&j, "message", ev->detail.n ? ev->detail : ev->command);
 	if (ev->duration_ns)
@@ -410,6 +472,11 @@ static void ocsf_line(struct rein_buf *b, uint64_t line, struct rein_str text,
 	kstr(&j, "uid", ev->id);
 	kstr(&j, "correlation_uid", ev->action);
 	rein_json_ku64(&j, "sequence", line);
+	rein_json_key(&j, "profiles");
+	rein_json_open(&j, '[');
+	rein_json_cstr(&j, "host");
+	rein_json_cstr(&j, "security_control");
+	rein_json_close(&j, ']');
 	object(&j, "product");
 	rein_json_kstr(&j, "name", "rein");
 	rein_json_kstr(&j, "vendor_name", "Rein");
@@ -435,11 +502,8 @@ static void ocsf_line(struct rein_buf *b, uint64_t line, struct rein_str text,
 const struct rein_export *rein_export_format(const char *name)
 {
 	static const struct rein_export all[] = {
-		{"jsonl", NULL, jsonl},
-		{"csv", csv_begin, csv},
-		{"cef", NULL, cef},
-		{"syslog", NULL, syslog_line},
-		{"ocsf", NULL, ocsf_line},
+		{"jsonl", NULL, jsonl},	       {"csv", csv_begin, csv},	  {"cef", NULL, cef},
+		{"syslog", NULL, syslog_line}, {"ocsf", NULL, ocsf_line},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)

@@ -242,3 +242,9 @@ void rein_record_close(struct rein_record *r)
 	explicit_bzero(&r->key, sizeof(r->key));
 	rein_free(r);
 }
+
+int rein_record_redact_words(const struct rein_record *r, char *const *word, size_t n, char **ret,
+			     struct rein_err *err)
+{
+	return rein_redact_words(r->redact, word, n, ret, err);
+}

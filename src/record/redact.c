@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "record/head.h"
 #include "record/sha256.h"
+#include "record/terse.h"
 
 #define VALUE_MIN 6
 
@@ -20,7 +21,7 @@ struct rein_redactor {
 	struct value {
 		char *p;
 		size_t n;
-	} *value;
+	} * value;
 	size_t nvalue, value_cap;
 	uint8_t pair[8192]; /* bit set: a value begins with these two bytes */
 	struct pattern **pattern;
@@ -97,7 +98,8 @@ int rein_redactor_add_env(struct rein_redactor *r, char *const envp[], struct re
 		value = rein_str(eq + 1);
 		if (!rein_secret_name(name) && !rein_secret_find(value, 0, &at, &n, &kind))
 			continue;
-		/* A path or a short word under such a name (…_TOKEN_PATH=/x) would redact too much. */
+		/* A path or a short word under such a name (…_TOKEN_PATH=/x) would redact too much.
+		 */
 		if (value.n && value.p[0] == '/')
 			continue;
 		if (rein_redactor_add_value(r, value, err) < 0)
@@ -183,6 +185,9 @@ static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t 
 
 	if (rein_secret_find(t, from, &h.at, &h.n, &h.kind))
 		better(&best, h);
+	h = (struct hit){.kind = "password"};
+	if (rein_terse_find(t, from, &h.at, &h.n))
+		better(&best, h);
 	better(&best, find_value(r, t, from));
 	for (size_t i = 0; i < r->npattern; i++)
 		better(&best, find_pattern(r->pattern[i], t, from));
@@ -215,6 +220,110 @@ unsigned rein_redact(const struct rein_redactor *r, struct rein_str t, bool word
 	}
 	rein_buf_add(out, t.p + from, t.n - from);
 	return count;
+}
+
+static void mark(const struct rein_redactor *r, const char *kind, const char *p, size_t n,
+		 struct rein_buf *out)
+{
+	uint8_t mac[32];
+	char hex[13];
+
+	rein_hmac_sha256(r->key, 32, p, n, mac);
+	rein_hex(mac, 6, hex);
+	rein_buf_printf(out, "[redacted:%s:%s]", kind, hex);
+}
+
+/* A line of words and the next secret in it, which may stand in a later word. */
+struct line {
+	struct rein_str text;
+	size_t from;
+	bool known;
+	struct hit next;
+};
+
+static const struct hit *next_hit(const struct rein_redactor *r, struct line *l)
+{
+	if (!l->known)
+		l->next = find(r, l->text, l->from);
+	l->known = true;
+	return l->next.n ? &l->next : NULL;
+}
+
+static void behind(struct line *l, size_t at)
+{
+	l->from = at;
+	l->known = false;
+}
+
+static char *one_word(const struct rein_redactor *r, struct line *l, size_t begin, size_t end)
+{
+	auto_buf struct rein_buf b = REIN_BUF(64u << 20);
+	struct rein_buf out = REIN_BUF(64u << 20);
+	struct rein_str word = {l->text.p + begin, end - begin};
+	const struct hit *h;
+	size_t at = begin;
+
+	while ((h = next_hit(r, l)) && h->at < end) {
+		struct hit alone;
+		size_t n = h->n;
+
+		if (h->at < at) {
+			behind(l, h->at + h->n);
+			continue;
+		}
+		/* What a word before gave away ("--password", "x y") is secret to its end. */
+		alone = find(r, word, at - begin);
+		if (!alone.n || alone.at + begin != h->at || h->at + n > end)
+			n = end - h->at;
+		rein_buf_add(&b, l->text.p + at, h->at - at);
+		mark(r, h->kind, l->text.p + h->at, n, &b);
+		at = h->at + n;
+		behind(l, at);
+	}
+	rein_buf_add(&b, l->text.p + at, end - at);
+	if (b.failed)
+		return NULL;
+	rein_redact(r, (struct rein_str){b.p ? b.p : "", b.n}, false, &out);
+	if (!out.n && !out.failed)
+		rein_buf_cstr(&out, "");
+	return rein_buf_take(&out);
+}
+
+static const char *quote_of(const char *word)
+{
+	if (!strpbrk(word, " \t\n") || (strchr(word, '"') && strchr(word, '\'')))
+		return "";
+	return strchr(word, '"') ? "'" : "\"";
+}
+
+int rein_redact_words(const struct rein_redactor *r, char *const *word, size_t n, char **ret,
+		      struct rein_err *err)
+{
+	auto_buf struct rein_buf text = REIN_BUF(64u << 20);
+	struct line l = {0};
+	size_t begin = 0;
+
+	/* A word of several stands in quotes, so that it counts as one. */
+	for (size_t i = 0; i < n; i++)
+		rein_buf_printf(&text, "%s%s%s%s", i ? " " : "", quote_of(word[i]), word[i],
+				quote_of(word[i]));
+	if (text.failed)
+		return rein_err_nomem(err);
+	l.text = (struct rein_str){text.p, text.n};
+	for (size_t i = 0; i < n; i++) {
+		size_t quote = strlen(quote_of(word[i])), end;
+
+		begin += quote;
+		end = begin + strlen(word[i]);
+		ret[i] = one_word(r, &l, begin, end);
+		if (!ret[i]) {
+			while (i)
+				rein_free(take_ptr(ret[--i]));
+			return rein_err_nomem(err);
+		}
+		begin = end + quote + 1;
+	}
+	return 0;
 }
 
 struct walk {

@@ -39,6 +39,11 @@ unsigned rein_redact(const struct rein_redactor *r, struct rein_str text, bool w
 /* As the record itself would keep this text. */
 struct rein_record;
 void rein_record_redact(const struct rein_record *r, struct rein_str text, struct rein_buf *out);
+/* Words of one command, each without the secrets that it or its neighbours tell of; the caller owns them. */
+int rein_redact_words(const struct rein_redactor *r, char *const *word, size_t n, char **ret,
+		      struct rein_err *err);
+int rein_record_redact_words(const struct rein_record *r, char *const *word, size_t n, char **ret,
+			     struct rein_err *err);
 
 /* All texts of an event. Also cuts overlong texts, after redaction, saying how much is missing. */
 struct rein_redacted {

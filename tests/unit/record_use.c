@@ -157,6 +157,13 @@ static const struct {
 	{"{\"api_key\": \"zzTopSecretValue\"}", "zzTopSecretValue"},
 	{"client_secret: qwertyuiopas", "qwertyuiopas"},
 	{"export DB_PASSWORD=\"correct horse battery\"", "correct horse battery"},
+	{"curl -u me:pa55w0rd-x http://x", "pa55w0rd-x"},
+	{"sh -c 'cd /x; /usr/bin/curl -sS --user \"me:pa55 w0rd\" http://x'", "pa55 w0rd"},
+	{"mysql -uroot -phunter22 db", "hunter22"},
+	{"sshpass -p opensesame ssh me@host", "opensesame"},
+	{"echo a | docker login -u me -p dckr1234 registry", "dckr1234"},
+	{"redis-cli -h db -a r3d1spw ping", "r3d1spw"},
+	{"openssl rsa -in k -passin pass:kk1234", "kk1234"},
 	{"-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----", "MIIEow"},
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", "b3BlbnNzaC1rZXk"},
 };
@@ -172,6 +179,11 @@ static const char *const harmless[] = {
 	"http://localhost:8080/path?x=1",
 	"ls sk-learn key-value SKILL.md",
 	"PASSWORD=<your password>",
+	"curl -u me http://x",
+	"curl -u me:$PASSWORD http://x",
+	"docker run -p 8080:80 image",
+	"mkdir -p build/output; mysql -p db",
+	"sort -u names:first file",
 };
 
 static struct rein_redactor *redactor(void)
@@ -309,6 +321,32 @@ static void no_secret_reaches_the_disk(void **state)
 		if (found_in)
 			fail_msg("'%s' is in the state directory", needle);
 	}
+}
+
+static void words_tell_of_each_other(void **state)
+{
+	struct rein_redactor *r = redactor();
+	struct rein_err err = {0};
+	char *word[] = {(char *)(uintptr_t) "curl", (char *)(uintptr_t) "-u",
+			(char *)(uintptr_t) "me:my pass word", (char *)(uintptr_t) "--password",
+			(char *)(uintptr_t) "two words", (char *)(uintptr_t) "", (char *)(uintptr_t) "plain",
+			(char *)(uintptr_t) "sh -c 'PGPASSWORD=hunter2hunter psql'"};
+	char *out[ARRAY_SIZE(word)];
+
+	(void)state;
+	assert_int_equal(rein_redact_words(r, word, ARRAY_SIZE(word), out, &err), 0);
+	assert_string_equal(out[0], "curl");
+	assert_true(rein_starts(out[2], "me:[redacted:password:"));
+	assert_null(strstr(out[2], "pass word"));
+	assert_true(rein_starts(out[4], "[redacted:value:"));
+	assert_null(strstr(out[4], "words"));
+	assert_string_equal(out[5], "");
+	assert_string_equal(out[6], "plain");
+	assert_true(rein_starts(out[7], "sh -c 'PGPASSWORD=[redacted:value:"));
+	assert_non_null(strstr(out[7], "] psql'"));
+	for (size_t i = 0; i < ARRAY_SIZE(out); i++)
+		rein_free(out[i]);
+	rein_redactor_free(r);
 }
 
 static void write_config(const char *text)
@@ -849,6 +887,7 @@ int main(void)
 		cmocka_unit_test(json_reader_is_strict),
 		cmocka_unit_test(known_secrets_vanish),
 		cmocka_unit_test(own_patterns_values_and_matchers),
+		cmocka_unit_test(words_tell_of_each_other),
 		IN_DIR(no_secret_reaches_the_disk),
 		IN_DIR(the_users_patterns_come_from_the_settings),
 		IN_DIR(heads_are_kept_elsewhere),
