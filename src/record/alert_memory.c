@@ -5,6 +5,10 @@
  */
 #include "record/alert_memory.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/auto.h"
 #include "base/pack.h"
 #include "record/sha256.h"
@@ -124,6 +128,23 @@ int rein_alerts_restore(struct rein_alerts *a, int audit_fd, struct rein_alert_p
 	return 0;
 }
 
+/*
+ * Over what is there, under the caller's lock: a rename would make ext4 write the file out at once
+ * (auto_da_alloc), which costs five milliseconds at the end of every command. Torn, the checksum is
+ * wrong and the log is read again.
+ */
+static int write_over(int audit_fd, const struct rein_buf *b, struct rein_err *err)
+{
+	auto_close int fd = openat(audit_fd, "alerts.state", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+				   0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || pwrite(fd, b->p, b->n, 0) != (ssize_t)b->n ||
+	    ((size_t)st.st_size > b->n && ftruncate(fd, (off_t)b->n) < 0))
+		return rein_err_errno(err, "remember what alerts were about");
+	return 0;
+}
+
 int rein_alerts_save(const struct rein_alerts *a, int audit_fd, const struct rein_alert_place *at,
 		     struct rein_err *err)
 {
@@ -158,6 +179,5 @@ int rein_alerts_save(const struct rein_alerts *a, int audit_fd, const struct rei
 	rein_buf_le64(&b, rein_checksum(b.p, b.n));
 	if (b.failed)
 		return rein_err_nomem(err);
-	return rein_file_replace(audit_fd, "alerts.state", (struct rein_str){b.p, b.n},
-				 REIN_SYNC_NONE, err);
+	return write_over(audit_fd, &b, err);
 }
