@@ -33,13 +33,15 @@ struct run_args {
 	int on_failure; /* 1 commit, 2 discard, 3 hold */
 	struct rein_strlist policy;
 	const char *agent, *session, *task, *role, *environment;
+	struct rein_strlist labels;
+	uint64_t max_boxes, queue_ns;
 	bool approve;
 };
 
 static void args_done(struct run_args *a)
 {
 	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
-					&a->cap_add, &a->limits, &a->policy};
+					&a->cap_add, &a->limits, &a->policy, &a->labels};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
@@ -72,6 +74,9 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"agent", 0, REIN_OPT_STRING, AT(agent), "NAME", "on behalf of this agent (default: $REIN_AGENT)", 0},
 	{"session", 0, REIN_OPT_STRING, AT(session), "NAME", "in this session of it (default: $REIN_SESSION)", 0},
 	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
+	{"label", 0, REIN_OPT_LIST, AT(labels), "NAME[=VALUE]", "a mark for rein ps", 0},
+	{"max-boxes", 0, REIN_OPT_NUMBER, AT(max_boxes), "N", "run only if fewer than N boxes run (default: $REIN_MAX_BOXES)", 0},
+	{"queue", 0, REIN_OPT_DURATION, AT(queue_ns), "DURATION", "with --max-boxes: wait so long for one to end", 0},
 	{"role", 0, REIN_OPT_STRING, AT(role), "ROLE", "in this role", 0},
 	{"environment", 0, REIN_OPT_STRING, AT(environment), "NAME", "in this environment", 0},
 	{0},
@@ -127,7 +132,13 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.env = a->env,
 		.env_file = a->env_file,
 		.policy = a->policy,
+		.labels = a->labels,
+		.max_boxes = a->max_boxes,
+		.queue_ns = a->queue_ns,
 	};
+	if (!o->max_boxes && getenv("REIN_MAX_BOXES") &&
+	    !rein_parse_u64(getenv("REIN_MAX_BOXES"), 100000, &o->max_boxes))
+		return rein_err_set(err, REIN_E_USAGE, "REIN_MAX_BOXES must be a number");
 	if (fill_who(a, &o->who, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < a->limits.n; i++)
@@ -243,7 +254,7 @@ static bool forced_rollback(const struct rein_run *r)
 {
 	return r->result.end == REIN_BOX_TIMEOUT || r->result.end == REIN_BOX_IDLE_TIMEOUT ||
 	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED ||
-	       r->result.end == REIN_BOX_LIMIT;
+	       r->result.end == REIN_BOX_LIMIT || r->result.end == REIN_BOX_STOPPED;
 }
 
 static bool has_person(const struct rein_common *common)
@@ -317,7 +328,7 @@ static int decide(struct rein_engine *e, const struct run_args *a, const struct 
 
 static const char *end_text(const struct rein_run *r)
 {
-	static char text[128];
+	static char text[400];
 
 	switch (r->result.end) {
 	case REIN_BOX_TIMEOUT:
@@ -328,6 +339,10 @@ static const char *end_text(const struct rein_run *r)
 		return "cancelled";
 	case REIN_BOX_LOST:
 		return "the box was lost";
+	case REIN_BOX_STOPPED:
+		snprintf(text, sizeof(text), "stopped by %s%s%s", r->order.who, *r->order.why ? ": " : "",
+			 r->order.why);
+		return text;
 	case REIN_BOX_LIMIT:
 		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
 		return text;
@@ -472,6 +487,8 @@ static int exit_status(const struct run_args *a, const struct rein_run *r, enum 
 		return rein_code_exit(REIN_E_FAILED);
 	case REIN_BOX_LIMIT:
 		return rein_code_exit(REIN_E_ROLLED_BACK);
+	case REIN_BOX_STOPPED:
+		return rein_code_exit(REIN_E_STOPPED);
 	default:
 		return r->result.status;
 	}

@@ -17,6 +17,13 @@ int rein_cli_log(int argc, char **argv);
 int rein_cli_show(int argc, char **argv);
 int rein_cli_status(int argc, char **argv);
 int rein_cli_gc(int argc, char **argv);
+int rein_cli_ps(int argc, char **argv);
+int rein_cli_stats(int argc, char **argv);
+int rein_cli_pause(int argc, char **argv);
+int rein_cli_resume(int argc, char **argv);
+int rein_cli_kill(int argc, char **argv);
+int rein_cli_stop(int argc, char **argv);
+int rein_cli_start(int argc, char **argv);
 int rein_cli_doctor(int argc, char **argv);
 int rein_cli_classify(int argc, char **argv);
 int rein_cli_audit(int argc, char **argv);
@@ -27,7 +34,8 @@ int rein_cli_version(int argc, char **argv);
 int rein_cli_help(int argc, char **argv);
 
 extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
-	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_policy_opts[], rein_classify_opts[];
+	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_ps_opts[], rein_stop_opts[],
+	rein_start_opts[], rein_kill_opts[], rein_policy_opts[], rein_classify_opts[];
 
 /*
  * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with

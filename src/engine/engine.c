@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "effects/scan.h"
 #include "engine/limits.h"
+#include "engine/live.h"
 #include "engine/settings.h"
 #include "engine/validate.h"
 #include "record/redact.h"
@@ -311,6 +312,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		  struct rein_err *err)
 {
 	auto_(rein_env_done) struct rein_env env = {0};
+	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
 	struct rein_env_opts eo = {
 		.environ = environ,
 		.set = o->env.v,
@@ -345,8 +347,9 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
 	if (!spec.idle_timeout_ns)
 		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
-	if (rein_env_make(&eo, &env, err) < 0)
+	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
+	spec.watch = &watcher.watch;
 	spec.envp = env.envp.v;
 	r->env_dropped = env.dropped;
 	env.dropped = (struct rein_strlist){0};
@@ -413,7 +416,7 @@ static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, st
 /* Everything that is decided without a command: policy, view, trail. Nothing is made yet. */
 static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
-	if (rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
+	if (rein_engine_admits(e, o, err) < 0 || rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
 	    rein_trail_open(&r->trail, e->state.dir, &o->who, NULL, err) < 0)
 		return -err->code;
 	return refuse_half_done(e, &r->view, err);

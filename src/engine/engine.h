@@ -20,6 +20,7 @@
 #include "model/box.h"
 #include "model/change.h"
 #include "sandbox/hide.h"
+#include "sandbox/orders.h"
 #include "sandbox/view.h"
 #include "txn/txn.h"
 
@@ -45,6 +46,8 @@ struct rein_run_opts {
 	struct rein_strlist rw, ro, hide, scratch, env, env_file;
 	struct rein_strlist policy; /* files of the command line's layer */
 	struct rein_who who;
+	struct rein_strlist labels; /* for rein ps */
+	uint64_t max_boxes, queue_ns; /* at most so many at once (0: any number), and how long to wait */
 	/*
 	 * Asked for a decision that a person must make, before it runs: true is a yes. NULL: there is
 	 * nobody, and what must be asked is refused with REIN_E_APPROVAL.
@@ -72,6 +75,7 @@ struct rein_run {
 	struct rein_strlist rw, ro, hide, scratch, hide_names; /* the options and the policy together */
 	struct rein_judgement judged;
 	struct rein_trail trail;
+	struct rein_order_text order; /* REIN_BOX_STOPPED: who ordered it and why */
 };
 
 /*

@@ -196,6 +196,7 @@ static const char *result_word(const struct rein_box_result *r)
 		[REIN_BOX_SIGNALED] = "killed",	     [REIN_BOX_TIMEOUT] = "timed_out",
 		[REIN_BOX_IDLE_TIMEOUT] = "timed_out", [REIN_BOX_CANCELLED] = "killed",
 		[REIN_BOX_LIMIT] = "killed",
+		[REIN_BOX_STOPPED] = "killed",
 	};
 
 	if (r->end == REIN_BOX_EXITED && r->status == 0)
@@ -301,4 +302,14 @@ int rein_trail_decided(struct rein_trail *t, enum rein_event_type type, const st
 	ev.result = view(result);
 	ev.detail = view(detail);
 	return append_changes(t, &ev, tx, c, err);
+}
+
+int rein_trail_act(struct rein_trail *t, enum rein_event_type type, const char *result,
+		   const char *detail, struct rein_err *err)
+{
+	struct rein_event ev = event(t, type);
+
+	ev.result = view(result);
+	ev.detail = view(detail);
+	return append(t, &ev, err) < 0 ? -err->code : rein_trail_sync(t, err);
 }

@@ -59,6 +59,10 @@ int rein_trail_decided(struct rein_trail *t, enum rein_event_type type, const st
 		       const struct rein_changes *c, const char *result, const char *detail,
 		       struct rein_err *err);
 
+/* An act of a person that belongs to no transaction: stop, start, safe mode, and why. */
+int rein_trail_act(struct rein_trail *t, enum rein_event_type type, const char *result,
+		   const char *detail, struct rein_err *err);
+
 /* argv as one line a shell would read back as the same words. Owned by the caller. */
 char *rein_trail_words(char *const *argv, size_t argc);
 

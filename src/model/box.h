@@ -35,6 +35,18 @@ enum rein_net {
 	REIN_NET_HOST,	   /* the host's network, shared */
 };
 
+enum rein_ordered { REIN_BOX_GO = 0, REIN_BOX_PAUSE, REIN_BOX_STOP };
+
+/*
+ * Whoever manages boxes: told when one begins; asked what is ordered when a SIGURG comes, and twice a
+ * second.
+ */
+struct rein_box_watch {
+	enum rein_ordered (*ask)(void *arg);
+	void (*begun)(void *arg, int pid, const char *group, int group_version);
+	void *arg;
+};
+
 struct rein_box_spec {
 	char **argv; /* argv[0] is looked up in the box's PATH when it has no slash */
 	char **envp;
@@ -52,6 +64,7 @@ struct rein_box_spec {
 	bool nested;	/* allow new user namespaces inside */
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
+	const struct rein_box_watch *watch;   /* or NULL */
 	struct rein_limits limits;	      /* its time and idle are not looked at: see above */
 
 	/*
@@ -72,6 +85,7 @@ enum rein_box_end {
 	REIN_BOX_IDLE_TIMEOUT, /* --idle-timeout */
 	REIN_BOX_CANCELLED,    /* Rein was told to stop (SIGTERM, SIGHUP) and killed it */
 	REIN_BOX_LIMIT,	       /* a limit was hit, see hit; everything inside is dead */
+	REIN_BOX_STOPPED,      /* somebody ordered it to end: rein stop, rein kill */
 };
 
 struct rein_box_result {

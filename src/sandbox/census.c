@@ -41,23 +41,31 @@ static bool read_small(int proc, const char *pid, const char *file, char *to, si
 	return true;
 }
 
-/* stat's fields from the third on stand behind the name's closing parenthesis. */
-static void count(struct rein_census *c, const char *stat, bool ours)
+/* stat's fields from the third on stand behind the name's closing parenthesis. v[n] is field n. */
+static bool fields(const char *stat, char *state, uint64_t v[25])
 {
 	const char *p = strrchr(stat, ')');
-	uint64_t v[25] = {0}, cpu;
-	char state;
 
 	if (!p || p[1] != ' ')
-		return;
-	state = p[2];
+		return false;
+	*state = p[2];
 	p += 3;
-	for (size_t field = 4; field < ARRAY_SIZE(v); field++) {
+	for (size_t field = 4; field < 25; field++) {
 		char *end;
 
 		v[field] = (uint64_t)strtoll(p, &end, 10);
 		p = end;
 	}
+	return true;
+}
+
+static void count(struct rein_census *c, const char *stat, bool ours)
+{
+	uint64_t v[25] = {0}, cpu;
+	char state;
+
+	if (!fields(stat, &state, v))
+		return;
 	cpu = v[14] + v[15] + v[16] + v[17]; /* utime stime cutime cstime */
 	/* of pid 1, which is ours, only what it reaped */
 	c->cpu_ns += (ours ? v[16] + v[17] : cpu) * TICK_NS;
@@ -108,6 +116,41 @@ bool rein_census_take(int proc, struct rein_census *ret)
 		}
 	}
 	*ret = c;
+	return any;
+}
+
+bool rein_census_each(int proc, void (*fn)(void *arg, const struct rein_process *p), void *arg)
+{
+	auto_closedir DIR *d = list(proc);
+	bool any = false;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char text[1024], words[4096] = "";
+		struct rein_process p = {.command = words};
+		uint64_t v[25] = {0};
+		size_t n = 0;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || rein_streq(e->d_name, "1") ||
+		    !read_small(proc, e->d_name, "stat", text, sizeof(text)) || !fields(text, &p.state, v))
+			continue;
+		any = true;
+		if (read_small(proc, e->d_name, "cmdline", words, sizeof(words) - 1))
+			for (n = sizeof(words) - 1; n && !words[n - 1]; n--)
+				;
+		for (size_t i = 0; i + 1 < n; i++)
+			if (!words[i])
+				words[i] = ' ';
+		if (!n && strchr(text, '(')) /* a zombie or one without words: its name */
+			snprintf(words, sizeof(words), "[%.*s]",
+				 (int)(strrchr(text, ')') - strchr(text, '(') - 1), strchr(text, '(') + 1);
+		p.pid = (pid_t)strtol(e->d_name, NULL, 10);
+		p.parent = (pid_t)v[4];
+		p.cpu_ns = (v[14] + v[15]) * TICK_NS;
+		p.threads = v[20];
+		p.rss = v[24] * (uint64_t)sysconf(_SC_PAGESIZE);
+		fn(arg, &p);
+	}
 	return any;
 }
 

@@ -23,6 +23,14 @@ struct rein_census {
 int rein_census_open(pid_t pid);
 /* False if the box is gone. */
 bool rein_census_take(int proc, struct rein_census *ret);
+struct rein_process {
+	pid_t pid, parent; /* as the box sees them */
+	char state;
+	uint64_t cpu_ns, rss, threads;
+	const char *command; /* its words, joined by spaces; escaped for a terminal by whoever prints it */
+};
+/* Every process but pid 1, by pid. False if the box is gone. */
+bool rein_census_each(int proc, void (*fn)(void *arg, const struct rein_process *p), void *arg);
 /* Memory with shared pages divided by their users: exact, and dear. 0: cannot be read. */
 uint64_t rein_census_pss(int proc);
 /* Bytes of files that are open and have no name any more. */

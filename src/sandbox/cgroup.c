@@ -436,6 +436,11 @@ int rein_cgroup_freeze(const char *path, int version, bool freeze, struct rein_e
 	return 0;
 }
 
+const char *rein_cgroup_freezer(const struct rein_cgroup *g)
+{
+	return g->version == 1 ? g->path[REIN_CTL_FREEZER] : g->version == 2 ? g->path[0] : NULL;
+}
+
 /* Groups of a rein that is dead; one that has processes cannot be removed anyway. */
 static void sweep(const char *path)
 {

@@ -50,6 +50,8 @@ int rein_cgroup_make(const struct rein_limits *l, struct rein_cgroup *ret, struc
 void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *ret);
 /* All of it stands still, or goes on, when this returns 0. */
 int rein_cgroup_freeze(const char *path, int version, bool freeze, struct rein_err *err);
+/* Its freezer's directory; NULL: it has none. */
+const char *rein_cgroup_freezer(const struct rein_cgroup *g);
 /* The box is dead: take the group away, and those of reins that died. NULL-safe by `version`. */
 void rein_cgroup_remove(struct rein_cgroup *g);
 

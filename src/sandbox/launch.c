@@ -58,6 +58,9 @@ struct session {
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
 	bool failed, ended;	 /* a final message came */
 	bool hung_up;		 /* the user's terminal is gone */
+	bool paused;		 /* by order: nothing in the box runs, its time stands still */
+	uint64_t paused_ns;	 /* since when */
+	uint64_t orders_ns;	 /* when to ask what is ordered */
 	bool stopping;		 /* a SIGTSTP of our own making is pending */
 	struct rein_box_note end;
 };
@@ -138,6 +141,61 @@ static void kill_box(struct session *s, enum rein_box_end why)
 	if (s->why == REIN_BOX_LOST && !s->ended)
 		s->why = why;
 	sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
+	/* what is frozen dies when it thaws */
+	if (s->paused && rein_cgroup_freezer(&s->keeper.group)) {
+		struct rein_err ignored = {0};
+
+		rein_cgroup_freeze(rein_cgroup_freezer(&s->keeper.group), s->keeper.group.version, false,
+				   &ignored);
+	}
+}
+
+/*
+ * By its freezer, or by a signal that pid 1 sends to all at once: complete, because the kernel lets no
+ * process fork past a signal that is waiting for it.
+ */
+static void pause_box(struct session *s, bool on)
+{
+	const char *freezer = rein_cgroup_freezer(&s->keeper.group);
+	uint64_t now = rein_mono_ns();
+	struct rein_err ignored = {0};
+
+	if (s->paused == on)
+		return;
+	s->paused = on;
+	if (!freezer ||
+	    rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored) < 0)
+		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
+						     .status = on ? SIGSTOP : SIGCONT,
+						     .sys = 2});
+	if (on) {
+		s->paused_ns = now;
+		return;
+	}
+	s->active_ns += now - s->paused_ns;
+	if (s->deadline_ns)
+		s->deadline_ns += now - s->paused_ns;
+}
+
+#define ORDERS_NS (500 * 1000000ull)
+
+/* What is ordered? Nobody waits long if the signal that says so is lost. */
+static void obey(struct session *s)
+{
+	if (!s->spec->watch)
+		return;
+	s->orders_ns = rein_mono_ns() + ORDERS_NS;
+	switch (s->spec->watch->ask(s->spec->watch->arg)) {
+	case REIN_BOX_STOP:
+		kill_box(s, REIN_BOX_STOPPED);
+		break;
+	case REIN_BOX_PAUSE:
+		pause_box(s, true);
+		break;
+	case REIN_BOX_GO:
+		pause_box(s, false);
+		break;
+	}
 }
 
 /* Every id of ours to itself: the box's namespace sees what we see, and has no right over it. */
@@ -261,6 +319,8 @@ static void resume(struct session *s)
 
 static void on_stopped(struct session *s, int sig)
 {
+	if (s->paused)
+		return;
 	if (s->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
 		s->relay.wanted = true;
 		if (!rein_relay_foreground(&s->relay))
@@ -281,7 +341,7 @@ static void on_sample(struct session *s, const struct rein_box_note *note)
 		s->active_ns = now;
 		s->active_written = note->written;
 		s->active_cpu_ns = note->cpu_ns;
-	} else if (now - s->active_ns >= limit) {
+	} else if (!s->paused && now - s->active_ns >= limit) {
 		kill_box(s, REIN_BOX_IDLE_TIMEOUT);
 	}
 }
@@ -348,7 +408,9 @@ static void on_signal(struct session *s)
 			else if (!s->ended_by_us_ns)
 				s->ended_by_us_ns = now;
 		}
-		if (sig == SIGWINCH)
+		if (sig == SIGURG)
+			obey(s);
+		else if (sig == SIGWINCH)
 			rein_relay_resize(&s->relay);
 		else if (sig == SIGTSTP && s->stopping)
 			s->stopping = false;
@@ -366,7 +428,7 @@ static int wait_ms(const struct session *s)
 {
 	uint64_t now, next = s->keeper.next_ns;
 
-	if (s->deadline_ns && (!next || s->deadline_ns < next))
+	if (s->deadline_ns && !s->paused && (!next || s->deadline_ns < next))
 		next = s->deadline_ns;
 	if (!next)
 		return -1;
@@ -382,6 +444,8 @@ static void look(struct session *s)
 {
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
 
+	if (rein_mono_ns() >= s->orders_ns)
+		obey(s);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->relay.carried;
 	if (rein_keep_look(&s->keeper, rein_mono_ns()) ||
 	    (limit && s->keeper.output_bytes > limit && !s->why))
@@ -431,7 +495,7 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[SIGNALS].revents)
 			on_signal(s);
-		if (s->deadline_ns && rein_mono_ns() >= s->deadline_ns) {
+		if (s->deadline_ns && !s->paused && rein_mono_ns() >= s->deadline_ns) {
 			kill_box(s, REIN_BOX_TIMEOUT);
 			s->deadline_ns = 0;
 		}
@@ -474,6 +538,10 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.end = WIFSIGNALED(st) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 		r.status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 	}
+	/* killed from outside, by whoever gave the order, before we came to it */
+	if (r.end == REIN_BOX_LOST && s->spec->watch &&
+	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
+		r.end = REIN_BOX_STOPPED;
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	r.limits = s->spec->limits;
@@ -497,6 +565,7 @@ static void block_signals(sigset_t *old, int *fd)
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
 		sigaddset(&set, passed_on[i]);
+	sigaddset(&set, SIGURG); /* ours: harmless where it was not meant for us */
 	sigprocmask(SIG_BLOCK, &set, old);
 	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -546,6 +615,9 @@ static int start(struct session *s, struct rein_err *err)
 		box->reaped = false;
 	}
 	rein_keep_start(&s->keeper, s->box->pid);
+	if (s->spec->watch)
+		s->spec->watch->begun(s->spec->watch->arg, s->box->pid,
+				      rein_cgroup_freezer(&s->keeper.group), s->keeper.group.version);
 	if (rein_outlet_start(&s->outlet, err) < 0)
 		return -err->code;
 	return rein_spawn_plan(s->box, s->plan, err);
@@ -578,6 +650,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	if (s->signals < 0)
 		return rein_err_errno(err, "signalfd");
 	s->started_ns = s->active_ns = rein_mono_ns();
+	s->orders_ns = s->started_ns + ORDERS_NS;
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
 	rc = start(s, err);

@@ -134,7 +134,7 @@ enum rein_box_message {
 	/* to the box */
 	REIN_BOX_MSG_PLAN, /* it is there, and sealed */
 	REIN_BOX_MSG_MAPPED,
-	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; to its process group if sys != 0 */
+	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; sys 1: its process group, 2: everybody */
 	REIN_BOX_MSG_GO,	 /* what must be so before the command starts is so */
 	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */
 };

@@ -35,6 +35,7 @@ setup() {
 
 teardown() {
 	cd /
+	if declare -F after >/dev/null; then after; fi
 	# a mount, or a process with its feet in our directory, would be a leak of Rein's
 	if grep -q " $T" /proc/self/mountinfo; then die "a mount is left: $(grep " $T" /proc/self/mountinfo)"; fi
 	chmod -R u+rwX "$T" 2>/dev/null || true

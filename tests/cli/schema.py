@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 objects = {}
 name = None
@@ -93,6 +94,20 @@ rein("TXN", "discard", "--json")
 rein("RUN", "run", "--json", "--on-failure", "discard", "--", "sh", "-c", "echo >>b; exit 1", stderr=True)
 rein("RUN", "run", "--json", "--timeout", "100ms", "--", "sleep", "9", stderr=True)
 rein("RUN", "run", "--json", "--limit", "output=100,cpu-time=10s", "--", "yes", stderr=True)
+rein("BOXES", "ps", "--json")
+box = subprocess.Popen(["rein", "run", "-q", "--discard", "--label", "x", "--", "sleep", "60"])
+for _ in range(200):
+    time.sleep(0.05)
+    boxes = rein("BOXES", "ps", "--json")["boxes"]
+    if boxes:
+        break
+rein("BOX", "stats", "--json", boxes[0]["id"])
+rein("DONE", "pause", "--json", boxes[0]["id"])
+rein("DONE", "resume", "--json", boxes[0]["id"])
+rein("STOPPED", "stop", "--all", "--json")
+box.wait()
+rein("FAILURE", "run", "--json", "--", "true")
+rein("STARTED", "start", "--json")
 rein("LIST", "log", "--json", "--all")
 rein("GC", "gc", "--json", "--dry-run")
 rein("FAILURE", "show", "--json", "nope")

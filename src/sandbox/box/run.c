@@ -247,7 +247,7 @@ static void reap(const struct box *box, pid_t command)
 static void pass_signal(const struct rein_box_note *note, pid_t command)
 {
 	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG)
-		kill(note->sys ? -command : command, note->status);
+		kill(note->sys == 2 ? -1 : note->sys ? -command : command, note->status);
 }
 
 static void take_message(const struct box *box, pid_t command)

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See live.h. */
+#include "engine/live.h"
+
+#include <unistd.h>
+
+#include <rein/classify.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+
+static struct rein_orders orders_of(const struct rein_engine *e)
+{
+	return (struct rein_orders){.state_fd = e->state.fd, .state_dir = e->state.dir};
+}
+
+int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_err *err)
+{
+	struct rein_orders orders = orders_of(e);
+	struct rein_order_text t;
+
+	if (!rein_orders_apply(&orders, REIN_ORDERS_STOP, o->who.agent, &t))
+		return 0;
+	return rein_err_set(err, REIN_E_STOPPED, "stopped by %s at %s%s%s: nothing runs until: rein start",
+			    t.who, t.when, *t.why ? ", because: " : "", t.why);
+}
+
+static enum rein_ordered ask(void *arg)
+{
+	static const enum rein_ordered answers[] = {
+		[REIN_ORDER_NONE] = REIN_BOX_GO,
+		[REIN_ORDER_PAUSE] = REIN_BOX_PAUSE,
+		[REIN_ORDER_KILL] = REIN_BOX_STOP,
+		[REIN_ORDER_STOP] = REIN_BOX_STOP,
+	};
+	struct rein_watcher *w = arg;
+
+	return answers[rein_orders_read(&w->orders, w->run->tx.id, w->opts->who.agent, &w->run->order)];
+}
+
+/*
+ * Not being listed is no reason not to run: whoever stops boxes finds them in /proc too. It happens
+ * while the box is being built, so that nobody waits for it.
+ */
+static void begun(void *arg, int pid, const char *group, int group_version)
+{
+	struct rein_watcher *w = arg;
+	const struct rein_who *who = &w->opts->who;
+	auto_free char *command = rein_trail_words(w->run->tx.argv, w->run->tx.argc);
+	char *level = (char *)(uintptr_t)rein_level_name((int)w->run->trail.level);
+	struct rein_live l = {
+		.id = w->run->tx.id,
+		.rein = getpid(),
+		.box = pid,
+		.begun_ns = rein_now_ns(),
+		.agent = (char *)(uintptr_t)who->agent,
+		.task = (char *)(uintptr_t)who->task,
+		.level = w->run->trail.level ? level : NULL,
+		.net = (char *)(uintptr_t)(w->opts->net == REIN_NET_HOST ? "host" : "none"),
+		.workspace = w->run->view.workspace,
+		.command = command,
+		.group = (char *)(uintptr_t)group,
+		.group_version = group ? group_version : 0,
+		.labels = w->opts->labels,
+	};
+	struct rein_err ignored = {0};
+
+	rein_live_enter(w->engine->state.fd, &l, &w->entry, &ignored);
+}
+
+static void forget(const struct rein_watcher *w)
+{
+	struct rein_err ignored = {0};
+
+	rein_orders_take_back(&w->orders, REIN_ORDERS_KILL, w->run->tx.id, &ignored);
+	rein_orders_take_back(&w->orders, REIN_ORDERS_PAUSE, w->run->tx.id, &ignored);
+}
+
+int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const struct rein_run_opts *o,
+		      struct rein_run *r, struct rein_err *err)
+{
+	*w = (struct rein_watcher){
+		.watch = {.ask = ask, .begun = begun, .arg = w},
+		.engine = e,
+		.opts = o,
+		.run = r,
+		.orders = orders_of(e),
+		.entry = -1,
+		.place = -1,
+	};
+	if (o->max_boxes &&
+	    rein_live_place(e->state.fd, (unsigned)o->max_boxes, o->queue_ns, &w->place, err) < 0)
+		return -err->code;
+	/* a name may come again: what was ordered of the one before is not for us */
+	forget(w);
+	return 0;
+}
+
+void rein_watcher_close(struct rein_watcher *w)
+{
+	if (!w->engine)
+		return;
+	rein_live_leave(w->engine->state.fd, w->run->tx.id, w->entry);
+	/* what was ordered of this box alone ends with it */
+	if (w->run->order.when[0])
+		forget(w);
+	rein_closep_(&w->place);
+	w->engine = NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run among the live boxes: admitted or refused, listed while it lives, obedient to orders. See
+ * sandbox/live.h and sandbox/orders.h for the files.
+ */
+#ifndef REIN_ENGINE_LIVE_H
+#define REIN_ENGINE_LIVE_H
+
+#include "engine/engine.h"
+#include "sandbox/live.h"
+#include "sandbox/orders.h"
+
+struct rein_watcher {
+	struct rein_box_watch watch; /* for the specification */
+	const struct rein_engine *engine;
+	const struct rein_run_opts *opts;
+	struct rein_run *run;
+	struct rein_orders orders;
+	int entry, place;
+};
+
+/* REIN_E_STOPPED while the kill switch is on, for all or for this agent. */
+int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_err *err);
+/* Take a place if their number is limited, watch for orders. w must stay where it is. */
+int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const struct rein_run_opts *o,
+		      struct rein_run *r, struct rein_err *err);
+void rein_watcher_close(struct rein_watcher *w);
+
+#endif
