@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "engine/gitconfig.h"
 #include "policy/policy.h"
 #include "secret/secret.h"
 #include "sys/file.h"
@@ -122,6 +123,41 @@ static int find_secrets(const struct rein_content *content, const struct rein_ch
 		}
 		if (f->v[i].secret)
 			f->v[i].bits |= REIN_CHANGE_SECRET;
+	}
+	return 0;
+}
+
+/* Only git's own files are read as such; what is called config elsewhere is somebody else's. */
+static bool is_gitconfig(const char *path)
+{
+	const char *name = rein_basename(path);
+
+	return (rein_streq(name, "config") || rein_streq(name, "config.worktree")) &&
+	       (rein_starts(path, ".git/") || strstr(path, "/.git/") || strstr(path, ".git/config"));
+}
+
+static int find_programs(const struct rein_content *content, const struct rein_changes *c,
+			 struct rein_facts *f, struct rein_err *err)
+{
+	auto_buf struct rein_buf after = REIN_BUF(REIN_FACTS_SCANNED + 1), before = REIN_BUF(REIN_FACTS_SCANNED + 1);
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+
+		if (x->skipped || x->kind == REIN_CHANGE_DELETED || x->kind == REIN_CHANGE_META ||
+		    !is_gitconfig(x->path))
+			continue;
+		/* anything but an ordinary file of a sensible size is a trick */
+		if (!S_ISREG(x->after.mode) || x->after.size > REIN_FACTS_SCANNED) {
+			f->v[i].bits |= REIN_CHANGE_PROGRAMS;
+			continue;
+		}
+		if (read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
+		    read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0)
+			return -err->code;
+		if (rein_gitconfig_adds_programs((struct rein_str){after.p, after.n},
+						 (struct rein_str){before.p, before.n}))
+			f->v[i].bits |= REIN_CHANGE_PROGRAMS;
 	}
 	return 0;
 }
@@ -241,6 +277,8 @@ int rein_facts_gather(unsigned needs, const struct rein_tx *t, const struct rein
 	for (size_t i = 0; i < c->n; i++)
 		lost += is_lost_file(&c->v[i]);
 	if (rein_content_open(t, &content, err) < 0)
+		return -err->code;
+	if (needs & REIN_NEEDS_PROGRAMS && find_programs(&content, c, &f, err) < 0)
 		return -err->code;
 	if (needs & REIN_NEEDS_SECRETS && find_secrets(&content, c, &f, err) < 0)
 		return -err->code;

@@ -58,6 +58,7 @@ enum rein_change_bits {
 	REIN_CHANGE_UNTRACKED = 1, /* no version control has the old content */
 	REIN_CHANGE_SECRET = 2,	   /* the new content holds a secret */
 	REIN_CHANGE_BINARY = 4,
+	REIN_CHANGE_PROGRAMS = 8,  /* a git configuration that newly names programs to start */
 };
 
 struct rein_change_fact {

@@ -55,6 +55,8 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 		return false;
 	if (r->secret && (r->secret == TRI_YES) != (f && (f->bits & REIN_CHANGE_SECRET)))
 		return false;
+	if (r->programs && (r->programs == TRI_YES) != (f && (f->bits & REIN_CHANGE_PROGRAMS)))
+		return false;
 	if (r->path.n && match_path(&r->path, path, false, at) != MATCH_YES)
 		return false;
 	return !r->except.n || match_path(&r->except, path, false, at) != MATCH_YES;
@@ -104,7 +106,7 @@ static bool hosts_match(const struct strs *patterns, const char *const *hosts)
 /* Does the rule speak of changes at all, or only of how it ended? */
 static bool about_changes(const struct effect_rule *r)
 {
-	return r->change || r->type || r->path.n || r->untracked || r->secret || r->count.op || r->share.op ||
+	return r->change || r->type || r->path.n || r->untracked || r->secret || r->programs || r->count.op || r->share.op ||
 	       r->lines.op || r->bytes.op;
 }
 
@@ -260,6 +262,7 @@ unsigned rein_policy_needs(const struct rein_policy *p)
 
 		needs |= r->secret ? REIN_NEEDS_SECRETS : 0;
 		needs |= r->untracked ? REIN_NEEDS_UNTRACKED : 0;
+		needs |= r->programs ? REIN_NEEDS_PROGRAMS : 0;
 		needs |= r->lines.op ? REIN_NEEDS_LINES : 0;
 		needs |= r->share.op ? REIN_NEEDS_SHARE : 0;
 	}

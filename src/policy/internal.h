@@ -112,7 +112,7 @@ struct effect_rule {
 	uint32_t change, type; /* bits 1 << enum */
 	struct strs path, except, host;
 	struct cmp count, share, lines, bytes, status;
-	enum tri untracked, secret, killed;
+	enum tri untracked, secret, killed, programs;
 };
 
 struct environment {

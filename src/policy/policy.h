@@ -63,6 +63,7 @@ enum rein_policy_need {
 	REIN_NEEDS_UNTRACKED = 2,
 	REIN_NEEDS_LINES = 4,
 	REIN_NEEDS_SHARE = 8,
+	REIN_NEEDS_PROGRAMS = 16,
 };
 unsigned rein_policy_needs(const struct rein_policy *p);
 

@@ -154,6 +154,28 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	[ -e data/1 ]
 }
 
+@test "effects: ordinary git is nobody's business; a configuration that names programs is held, however it is written" {
+	j -q -- sh -c 'git init -q sub && cd sub && echo x >f && git add f && git commit -qm one && git clone -q . ../clone'
+	[ -d sub/.git/hooks ] && [ -f clone/.git/config ]
+	j -q -- sh -c 'git remote add o ../sub && git checkout -qb x && git branch -q --set-upstream-to=main && git config user.name me'
+	has "$(cat .git/config)" "[branch \"x\"]"
+	local line
+	for line in 'core.fsmonitor /tmp/x' 'core.hooksPath x' 'core.sshCommand x' 'alias.st !id' 'filter.f.clean x' 'credential.helper !x' \
+		'include.path ../x' 'diff.external x' 'core.pager x' 'merge.m.driver x' 'gpg.program x'; do
+		# shellcheck disable=SC2086
+		run j -- python3 -c 'import subprocess, sys; subprocess.run(["git", "config"] + sys.argv[1].split(" ", 1))' "$line"
+		eq "$line" 121 "$status"
+		has "$output" effects.git-config
+		command rein discard -q
+	done
+	run j -- python3 -c 'open(".git/config", "a").write("[cOrE] FSmonitor = x\n")'
+	eq "one line" 121 "$status"
+	run j -- python3 -c 'open("sub/.git/config", "a").write("[user \\\n]\n[alias]\n\tx = !id\n")'
+	eq continued 121 "$status"
+	run j -- sh -c 'mv .git/config c; ln -s ../c .git/config'
+	eq link 121 "$status"
+}
+
 @test "effects that are denied are rolled back, status 122" {
 	printf 'version: 1\neffects:\n  - id: no.docs\n    match: {path: ["docs/**"]}\n    decide: deny\n    message: documentation is written by people\n' >p.yaml
 	run j -p p.yaml -- sh -c 'mkdir docs; echo x >docs/a'

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does a git configuration, or an attributes file, name programs that git will start by itself? An
+ * ordinary change of it (a remote, a branch, a user name) does not. Pure.
+ */
+#ifndef REIN_ENGINE_GITCONFIG_H
+#define REIN_ENGINE_GITCONFIG_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+/* In a line of `after` that `before` does not have. What cannot be read as configuration counts. */
+bool rein_gitconfig_adds_programs(struct rein_str after, struct rein_str before);
+
+#endif
