@@ -429,7 +429,8 @@ static void test_effects(void **state)
 		{"src/a.c", REIN_CHANGE_MODIFIED, S_IFREG | 0644, NULL},
 		{".git/hooks/pre-commit", REIN_CHANGE_CREATED, S_IFREG | 0755, "effects.git-hooks"},
 		{"sub/.git/hooks/pre-push", REIN_CHANGE_CREATED, S_IFREG | 0755, "effects.git-hooks"},
-		{".git/config", REIN_CHANGE_MODIFIED, S_IFREG | 0644, "effects.git-config"},
+		{".git/config", REIN_CHANGE_MODIFIED, S_IFREG | 0644, NULL}, /* what it says decides */
+		{".git/hooks/pre-commit.sample", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{".git/index", REIN_CHANGE_MODIFIED, S_IFREG | 0644, NULL},
 		{".git/refs/heads/x", REIN_CHANGE_DELETED, S_IFREG | 0644, NULL},
 		{".git", REIN_CHANGE_DELETED, S_IFDIR | 0755, "effects.repository"},
@@ -437,7 +438,7 @@ static void test_effects(void **state)
 		{".gitlab-ci.yml", REIN_CHANGE_DELETED, S_IFREG | 0644, "effects.ci"},
 		{".rein.yaml", REIN_CHANGE_CREATED, S_IFREG | 0644, "effects.rein-files"},
 		{"build/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
-		{"bin/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, "effects.executable"},
+		{"bin/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{"x", REIN_CHANGE_META, S_IFREG | 04755, "effects.setuid"},
 	};
 	struct rein_policy *p = with(NULL, NULL);
@@ -493,6 +494,14 @@ static void test_effects_in_numbers(void **state)
 
 		assert_string_equal(d.rule, "effects.delete-untracked");
 		assert_non_null(strstr(d.reason, "12 files deleted"));
+	}
+	c = (struct rein_changes){0};
+	add_change(&c, ".git/config", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	facts[0] = (struct rein_change_fact){.bits = REIN_CHANGE_PROGRAMS};
+	{
+		struct rein_decision d = judge(p, &c, 100, facts);
+
+		assert_string_equal(d.rule, "effects.git-config");
 	}
 	c = (struct rein_changes){0};
 	add_change(&c, "conf.py", REIN_CHANGE_CREATED, S_IFREG | 0644);
