@@ -11,6 +11,7 @@
 #include "classify/grammar.h"
 #include "engine/facts.h"
 #include "sql/sql.h"
+#include "sys/priv.h"
 
 void rein_judgement_done(struct rein_judgement *j)
 {
@@ -80,8 +81,12 @@ int rein_judge_effects(struct rein_judgement *j, const struct rein_policy *p, co
 
 	j->after = (struct rein_decision){0};
 	j->has_after = false;
-	if (rein_facts_gather(rein_policy_needs(p), a->tx, a->changes, a->workspace, &facts, err) < 0)
-		return rein_err_prefix(err, "the effects could not be judged");
+	while (rein_facts_gather(rein_policy_needs(p), a->tx, a->changes, a->workspace, &facts, err) < 0) {
+		if (!rein_master_own_files(err->sys))
+			return rein_err_prefix(err, "the effects could not be judged");
+		rein_facts_done(&facts);
+		facts = (struct rein_facts){0};
+	}
 	o.facts = facts.v;
 	o.tree_files = facts.tree_files;
 	rein_policy_judge_effects(p, &o, &j->after);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See linkgroup.h. All of it runs in the supervisor's thread, with the rights given to that. */
+/*
+ * See linkgroup.h. Runs with rights over every file of the tree: in the supervisor as root, else in a
+ * process of its own (sandbox/linkkeeper.h).
+ */
 #include "sandbox/linkgroup.h"
 
 #include <errno.h>
@@ -26,17 +29,9 @@
 struct place {
 	int real, upper, box;
 	uint64_t mount;
-	bool one_fs;  /* both layers */
 	const char *path; /* where it is */
 	struct rein_linkmap map;
 	bool mapped;
-};
-
-/* A file of which not every name could be joined: one that has the copy, for the rest. */
-struct partial {
-	uint32_t root;
-	uint64_t real_ino;
-	int fd;
 };
 
 struct rein_linkgroups {
@@ -44,8 +39,6 @@ struct rein_linkgroups {
 	size_t n;
 	bool indexed; /* as root */
 	struct rein_linked_list found;
-	struct partial *partial;
-	size_t npartial, partial_cap;
 };
 
 /* A name in a place: the directory in the box that holds it. */
@@ -80,9 +73,6 @@ void rein_linkgroups_free(struct rein_linkgroups *g)
 		rein_closep_(&g->places[i].box);
 		rein_linkmap_done(&g->places[i].map);
 	}
-	for (size_t i = 0; i < g->npartial; i++)
-		rein_closep_(&g->partial[i].fd);
-	rein_free(g->partial);
 	rein_free(g->places);
 	rein_linked_done(&g->found);
 	rein_free(g);
@@ -105,7 +95,6 @@ struct rein_linkgroups *rein_linkgroups_new(const struct rein_root *roots, size_
 		struct statx st = {0};
 
 		p->path = roots[g->n].real;
-		p->one_fs = !roots[g->n].staged;
 		p->real = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		p->upper = open(roots[g->n].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		p->box = sys_openat2(box_root, p->path, O_PATH | O_DIRECTORY,
@@ -159,18 +148,6 @@ static bool spot_open(const struct place *p, const char *path, struct spot *ret)
 	return ret->dir >= 0;
 }
 
-/*
- * The real file behind a name. Where a real directory is closed to us (its mode was opened up in the
- * box only) the overlay tells: it shows the number of a file it did not copy, if all is on one
- * filesystem.
- */
-static bool look_real(const struct place *p, const struct spot *s, const char *path, struct statx *ret)
-{
-	if (look(p->real, path, ret))
-		return true;
-	return errno == EACCES && p->one_fs && look(s->dir, s->name, ret);
-}
-
 /* [G1] Does this name still show the real file, in the box and in the layers? */
 static bool shows_real(const struct place *p, const struct spot *s, const char *path,
 		       const struct statx *real)
@@ -179,7 +156,7 @@ static bool shows_real(const struct place *p, const struct spot *s, const char *
 
 	if (look(p->upper, path, &st) || (errno != ENOENT && errno != ENOTDIR))
 		return false;
-	return look_real(p, s, path, &st) && st.stx_ino == real->stx_ino &&
+	return look(p->real, path, &st) && st.stx_ino == real->stx_ino &&
 	       look(s->dir, s->name, &st) && st.stx_mnt_id == p->mount &&
 	       (st.stx_mode & S_IFMT) == (real->stx_mode & S_IFMT);
 }
@@ -212,59 +189,21 @@ static bool random_name(char *to, size_t size)
 	return true;
 }
 
-/* One more name for the copy, over the one at s. */
-static bool link_over(int from_dir, const char *from, int flags, const struct spot *s)
-{
-	char tmp[64];
-
-	if (!random_name(tmp, sizeof(tmp)) || linkat(from_dir, from, s->dir, tmp, flags) < 0)
-		return false;
-	if (renameat(s->dir, tmp, s->dir, s->name) == 0)
-		return true;
-	unlinkat(s->dir, tmp, 0);
-	return false;
-}
-
-/* The same where the owner has no right to the directory, and the directory none the wiser. */
-static bool join(int from_dir, const char *from, int flags, const struct spot *s)
+/* One more name for the copy, over the one at s; the directory's time shows nothing of it. */
+static void join(const struct spot *from, const struct spot *s)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-	char self[64];
+	char self[64], tmp[64];
 	struct statx st;
-	bool ok, lifted;
 
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", s->dir);
-	if (!look(s->dir, "", &st))
-		return false;
-	ok = link_over(from_dir, from, flags, s);
-	lifted = !ok && errno == EACCES && chmod(self, (st.stx_mode & 07777) | S_IRWXU) == 0;
-	if (lifted) {
-		ok = link_over(from_dir, from, flags, s);
-		chmod(self, st.stx_mode & 07777);
-	}
+	if (!look(s->dir, "", &st) || !random_name(tmp, sizeof(tmp)) ||
+	    linkat(from->dir, from->name, s->dir, tmp, 0) < 0)
+		return;
+	if (renameat(s->dir, tmp, s->dir, s->name) < 0)
+		unlinkat(s->dir, tmp, 0);
 	times[1] = ts(st.stx_mtime);
-	if (ok || lifted)
-		utimensat(AT_FDCWD, self, times, 0);
-	return ok;
-}
-
-static const struct partial *find_partial(const struct rein_linkgroups *g, uint32_t root,
-					  uint64_t ino)
-{
-	for (size_t i = 0; i < g->npartial; i++)
-		if (g->partial[i].root == root && g->partial[i].real_ino == ino)
-			return &g->partial[i];
-	return NULL;
-}
-
-static void keep_partial(struct rein_linkgroups *g, uint32_t root, uint64_t ino, const struct spot *s)
-{
-	int fd = openat(s->dir, s->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd >= 0 && rein_grow(g->partial, g->npartial, g->partial_cap) == 0)
-		g->partial[g->npartial++] = (struct partial){root, ino, fd};
-	else if (fd >= 0)
-		close(fd);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", s->dir);
+	utimensat(AT_FDCWD, self, times, 0);
 }
 
 /* The copy is there: remember whose it is. */
@@ -294,49 +233,32 @@ static void join_others(struct rein_linkgroups *g, uint32_t root, const struct s
 {
 	struct place *p = &g->places[root];
 	size_t first, n = 0;
-	bool missed;
 
 	if (!p->mapped)
 		p->mapped = rein_linkmap_make(&p->map, p->real) == 0;
 	first = rein_linkmap_find(&p->map, real->stx_ino, &n);
-	missed = p->map.unread && n < real->stx_nlink;
 	for (size_t i = first; i < first + n; i++) {
 		const char *other = p->map.v[i].path;
 		auto_(spot_done) struct spot t = {.dir = -1};
 
-		if (rein_streq(other, path))
+		if (rein_streq(other, path) || !spot_open(p, other, &t) ||
+		    !shows_real(p, &t, other, real))
 			continue;
-		if (!spot_open(p, other, &t))
-			missed |= errno == EACCES;
-		else if (shows_real(p, &t, other, real))
-			missed |= !joined_by_index(g, p, &t, other, copy) &&
-				  !join(s->dir, s->name, 0, &t);
+		if (!joined_by_index(g, p, &t, other, copy)) /* [G2] if it fails */
+			join(s, &t);
 	}
-	if (missed)
-		keep_partial(g, root, real->stx_ino, s);
 }
 
 static void hold(struct rein_linkgroups *g, uint32_t root, const char *path)
 {
 	struct place *p = &g->places[root];
 	auto_(spot_done) struct spot s = {.dir = -1};
-	const struct partial *known;
 	struct statx real, copy;
 
-	if (!spot_open(p, path, &s) || !look_real(p, &s, path, &real) || real.stx_nlink < 2 ||
+	if (!spot_open(p, path, &s) || !look(p->real, path, &real) || real.stx_nlink < 2 ||
 	    S_ISDIR(real.stx_mode) || !shows_real(p, &s, path, &real))
 		return;
-	known = find_partial(g, root, real.stx_ino);
-	if (known) {
-		char from[64];
-
-		snprintf(from, sizeof(from), "/proc/self/fd/%d", known->fd);
-		if (join(AT_FDCWD, from, AT_SYMLINK_FOLLOW, &s))
-			return;
-	}
-	if (!copy_up(&s) || !note(g, root, path, &real, &copy)) /* [G3] */
-		return;
-	if (!known)
+	if (copy_up(&s) && note(g, root, path, &real, &copy)) /* else [G3] */
 		join_others(g, root, &s, path, &real, &copy);
 }
 

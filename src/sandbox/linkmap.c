@@ -3,7 +3,6 @@
 #include "sandbox/linkmap.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,7 +24,6 @@ struct maker {
 	struct rein_strlist dirs;
 	struct seen *v;
 	size_t n, cap;
-	bool unread;
 };
 
 typedef int (*entry_fn)(struct maker *m, uint32_t dir, const struct dirent64 *e, void *arg);
@@ -59,8 +57,6 @@ static int read_dir(struct maker *m, uint32_t dir, entry_fn fn, void *arg)
 	if (fd < 0) /* O_NOATIME is for owners */
 		fd = sys_openat2(m->root, *path ? path : ".", O_RDONLY | O_DIRECTORY,
 				 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
-	if (fd < 0 && errno == EACCES)
-		m->unread = true;
 	while (fd >= 0 && (n = getdents64(fd, block, sizeof(block))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(block + at);
@@ -134,17 +130,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-static void sort_all(struct maker *m)
-{
-	if (m->n)
-		qsort(m->v, m->n, sizeof(m->v[0]), by_ino);
-}
-
 /* Only numbers that came twice stay. */
 static void drop_single(struct maker *m)
 {
 	size_t kept = 0;
 
+	if (m->n)
+		qsort(m->v, m->n, sizeof(m->v[0]), by_ino);
 	for (size_t i = 0, k; i < m->n; i = k) {
 		for (k = i + 1; k < m->n && m->v[k].ino == m->v[i].ino; k++)
 			;
@@ -165,10 +157,7 @@ int rein_linkmap_make(struct rein_linkmap *map, int root)
 	for (uint32_t i = 0; i < m.dirs.n; i++)
 		if (read_dir(&m, i, count, NULL) < 0)
 			return -1;
-	map->unread = m.unread;
-	sort_all(&m);
-	if (!m.unread) /* else the second may be where nobody could look */
-		drop_single(&m);
+	drop_single(&m);
 	if (!m.n)
 		return 0;
 	where = rein_calloc(m.n, sizeof(*where));

@@ -6,7 +6,6 @@
 #ifndef REIN_SANDBOX_LINKMAP_H
 #define REIN_SANDBOX_LINKMAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,9 +15,8 @@ struct rein_linkname {
 };
 
 struct rein_linkmap {
-	struct rein_linkname *v; /* by number; if all was read, only of files with two names here */
+	struct rein_linkname *v; /* by number; only of files with two names or more in the tree */
 	size_t n, cap;
-	bool unread; /* some directory could not be */
 };
 
 /* Not entered: other mounts, and directories that cannot be read. -1: out of memory. */

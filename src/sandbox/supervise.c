@@ -247,6 +247,21 @@ static bool assume_tree(const struct rein_supervisor *s)
 }
 
 /* About to be changed, or taken along by a rename: its other names come along. */
+static void hold_file(struct rein_supervisor *s, int fd)
+{
+	struct stat st;
+
+	if (s->root) {
+		rein_linkgroups_hold(s->groups, fd);
+		return;
+	}
+	if (fstat(fd, &st) < 0 || st.st_nlink < 2 || S_ISDIR(st.st_mode))
+		return;
+	if (!s->keeper.pid && !rein_linkkeeper_start(&s->keeper, s->roots, s->nroots, s->box_root))
+		return;
+	rein_linkkeeper_hold(&s->keeper, fd);
+}
+
 static void hold(struct rein_supervisor *s, int dir, const char *name)
 {
 	auto_close int fd = -1;
@@ -255,7 +270,7 @@ static void hold(struct rein_supervisor *s, int dir, const char *name)
 		return;
 	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
-		rein_linkgroups_hold(s->groups, fd);
+		hold_file(s, fd);
 }
 
 static void hold_inside(void *arg, int dir, const char *name)
@@ -326,7 +341,7 @@ static void watch(struct rein_supervisor *s, const struct seccomp_notif *n,
 	if (c->how >= REIN_WATCH_OPEN && !S_ISREG(st.st_mode))
 		return; /* opening a fifo changes nothing */
 	if (assume_tree(s))
-		rein_linkgroups_hold(s->groups, fd);
+		hold_file(s, fd);
 }
 
 static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
@@ -381,6 +396,7 @@ static void *serve(void *arg)
 		else if (fd.revents)
 			break;
 	}
+	rein_linkkeeper_end(&s->keeper, &s->linked);
 	return NULL;
 }
 
@@ -394,9 +410,9 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 	if (s->box_root < 0)
 		s->box_root = rein_caller_open(s->box, "root", -1);
 	s->running = s->box_root >= 0;
-	if (s->running && s->watch && !s->groups)
-		s->groups = rein_linkgroups_new(s->roots, s->nroots, s->box_root, s->root);
-	s->watch = s->watch && s->groups;
+	if (s->running && s->watch && s->root && !s->groups)
+		s->groups = rein_linkgroups_new(s->roots, s->nroots, s->box_root, true);
+	s->watch = s->watch && (s->groups || !s->root);
 	/* the caller waits for us and we for it: no need for two processors (Linux 6.6) */
 	ioctl(s->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	if (!s->running || pthread_create(&s->thread, NULL, serve, s) != 0) {

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "sandbox/linkgroup.h"
+#include "sandbox/linkkeeper.h"
 
 struct rein_supervisor {
 	int listener; /* owned */
@@ -35,7 +36,8 @@ struct rein_supervisor {
 	bool may_chroot; /* somebody in the box may have another root than the box's */
 	const struct rein_root *roots;
 	size_t nroots;
-	struct rein_linkgroups *groups; /* the thread's until it is joined */
+	struct rein_linkgroups *groups; /* as root, the thread's until it is joined; else */
+	struct rein_linkkeeper keeper;
 	struct rein_linked_list linked; /* at the end: what they were */
 	bool running;
 	pthread_t thread;

@@ -50,15 +50,12 @@ void rein_may_master_own_files(void)
 	ours = true;
 }
 
-bool rein_master_own_files(int denied_errno)
+bool rein_own_files_ns(void)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char map[64];
 
-	if ((denied_errno != EACCES && denied_errno != EPERM) || !ours || done || uid == 0)
-		return false;
-	done = true;
 	if (unshare(CLONE_NEWUSER) < 0)
 		return false;
 	write_text("/proc/self/setgroups", "deny");
@@ -67,4 +64,12 @@ bool rein_master_own_files(int denied_errno)
 		return false;
 	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
 	return write_text("/proc/self/gid_map", map) == 0;
+}
+
+bool rein_master_own_files(int denied_errno)
+{
+	if ((denied_errno != EACCES && denied_errno != EPERM) || !ours || done || geteuid() == 0)
+		return false;
+	done = true;
+	return rein_own_files_ns();
 }

@@ -20,5 +20,7 @@ bool rein_is_root(void);
  */
 void rein_may_master_own_files(void); /* this process is ours */
 bool rein_master_own_files(int denied_errno);
+/* The namespace itself, for a process that was made for it. False: not to be had. */
+bool rein_own_files_ns(void);
 
 #endif
