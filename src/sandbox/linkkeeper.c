@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process and the thread that asks it: a file in, a byte back; at the end the list. */
+/* The process and the thread that asks it: descriptors in, a number back; at the end the list. */
 #include "sandbox/linkkeeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 
 #include "base/auto.h"
 #include "sandbox/linkgroup.h"
+#include "sandbox/move.h"
 #include "sys/priv.h"
 
 struct record {
@@ -21,49 +23,63 @@ struct record {
 	char path[PATH_MAX];
 };
 
-static bool send_fd(int sock, int fd)
+/* What is asked, and up to two descriptors with it. */
+struct ask {
+	char what; /* 'h' hold a file, 'm' move a directory, 'e' end */
+	unsigned flags;
+	char name[NAME_MAX + 1], target[NAME_MAX + 1];
+};
+
+union control {
+	char bytes[CMSG_SPACE(2 * sizeof(int))];
+	struct cmsghdr align;
+};
+
+static bool ask(int sock, struct ask *a, const int *fds, size_t n)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	char what = 'h';
-	struct iovec iov = {&what, 1};
+	union control control = {0};
+	struct iovec iov = {a, sizeof(*a)};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(*a);
 }
 
-/* What is asked: 'h' with a descriptor, or 'e'; 0 when nobody asks any more. */
-static char take(int sock, int *ret_fd)
+static int answer(int sock)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	char what = 0;
-	struct iovec iov = {&what, 1};
+	int rc = -EXDEV;
+
+	while (recv(sock, &rc, sizeof(rc), 0) < 0)
+		if (errno != EINTR)
+			return -EXDEV;
+	return rc;
+}
+
+/* False when nobody asks any more. */
+static bool take(int sock, struct ask *a, int fds[2])
+{
+	union control control;
+	struct iovec iov = {a, sizeof(*a)};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *c;
 
-	*ret_fd = -1;
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) <= 0)
-		return 0;
+	fds[0] = fds[1] = -1;
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*a))
+		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
-	return what;
+		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	return true;
 }
 
 static void tell(int sock, struct rein_linkgroups *g)
@@ -100,34 +116,48 @@ static void keep_only(int *sock, int *box_root)
 	*box_root = 4;
 }
 
-__attribute__((noreturn)) static void serve(int sock, const struct rein_root *roots, size_t n,
-					    int box_root)
+static void hold_inside(void *arg, int dir, const char *name)
 {
+	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+		rein_linkgroups_hold(arg, fd);
+}
+
+__attribute__((noreturn)) static void serve(int sock, const struct rein_root *roots, size_t n,
+					    int box_root, const atomic_bool *stop)
+{
+	struct rein_move_opts how = {.stop = stop, .hold = hold_inside};
 	struct rein_linkgroups *g;
-	char what;
-	int fd;
+	struct ask a;
+	int fds[2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* [K1] */
 	keep_only(&sock, &box_root);
 	rein_own_files_ns();
-	g = rein_linkgroups_new(roots, n, box_root, false);
-	while (g && (what = take(sock, &fd))) {
-		if (what == 'e') {
+	how.arg = g = rein_linkgroups_new(roots, n, box_root, false);
+	while (g && take(sock, &a, fds)) {
+		int rc = 0;
+
+		if (a.what == 'e') {
 			tell(sock, g);
 			break;
 		}
-		if (fd >= 0) {
-			rein_linkgroups_hold(g, fd);
-			close(fd);
-		}
-		if (send(sock, "d", 1, MSG_NOSIGNAL) < 0)
+		how.flags = a.flags;
+		if (a.what == 'm')
+			rc = rein_move_dir(fds[0], a.name, fds[1], a.target, &how);
+		else
+			rein_linkgroups_hold(g, fds[0]);
+		rein_closep_(&fds[0]);
+		rein_closep_(&fds[1]);
+		if (send(sock, &rc, sizeof(rc), MSG_NOSIGNAL) < 0)
 			break;
 	}
 	_exit(0);
 }
 
 bool rein_linkkeeper_start(struct rein_linkkeeper *k, const struct rein_root *roots, size_t n,
-			   int box_root)
+			   int box_root, const atomic_bool *stop)
 {
 	int pair[2];
 	pid_t pid;
@@ -136,7 +166,7 @@ bool rein_linkkeeper_start(struct rein_linkkeeper *k, const struct rein_root *ro
 		return false;
 	pid = fork();
 	if (pid == 0)
-		serve(pair[1], roots, n, box_root);
+		serve(pair[1], roots, n, box_root, stop);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);
@@ -149,21 +179,33 @@ bool rein_linkkeeper_start(struct rein_linkkeeper *k, const struct rein_root *ro
 
 void rein_linkkeeper_hold(struct rein_linkkeeper *k, int fd)
 {
-	char done;
+	struct ask a = {.what = 'h'};
 
-	if (send_fd(k->sock, fd))
-		while (recv(k->sock, &done, 1, 0) < 0 && errno == EINTR)
-			;
+	if (ask(k->sock, &a, &fd, 1))
+		answer(k->sock);
+}
+
+int rein_linkkeeper_move(struct rein_linkkeeper *k, int from, const char *name, int to,
+			 const char *target, unsigned flags)
+{
+	struct ask a = {.what = 'm', .flags = flags};
+	const int fds[2] = {from, to};
+
+	if ((size_t)snprintf(a.name, sizeof(a.name), "%s", name) >= sizeof(a.name) ||
+	    (size_t)snprintf(a.target, sizeof(a.target), "%s", target) >= sizeof(a.target))
+		return -ENAMETOOLONG;
+	return ask(k->sock, &a, fds, 2) ? answer(k->sock) : -EXDEV;
 }
 
 void rein_linkkeeper_end(struct rein_linkkeeper *k, struct rein_linked_list *ret)
 {
+	struct ask end = {.what = 'e'};
 	struct record r;
-	ssize_t n = 0;
+	ssize_t n;
 
 	if (!k->pid)
 		return;
-	if (send(k->sock, "e", 1, MSG_NOSIGNAL) == 1)
+	if (send(k->sock, &end, sizeof(end), MSG_NOSIGNAL) > 0)
 		while ((n = recv(k->sock, &r, sizeof(r), 0)) > (ssize_t)offsetof(struct record, path)) {
 			r.path[(size_t)n - offsetof(struct record, path) - 1] = 0;
 			rein_linked_add(ret, &r.x, rein_strdup(r.path));

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,6 +247,12 @@ static bool assume_tree(const struct rein_supervisor *s)
 	return !s->root || sys_caps_set(TREE_CAPS, s->all, 0) == 0;
 }
 
+static bool has_keeper(struct rein_supervisor *s)
+{
+	return s->keeper.pid ||
+	       rein_linkkeeper_start(&s->keeper, s->roots, s->nroots, s->box_root, s->stop);
+}
+
 /* About to be changed, or taken along by a rename: its other names come along. */
 static void hold_file(struct rein_supervisor *s, int fd)
 {
@@ -255,11 +262,8 @@ static void hold_file(struct rein_supervisor *s, int fd)
 		rein_linkgroups_hold(s->groups, fd);
 		return;
 	}
-	if (fstat(fd, &st) < 0 || st.st_nlink < 2 || S_ISDIR(st.st_mode))
-		return;
-	if (!s->keeper.pid && !rein_linkkeeper_start(&s->keeper, s->roots, s->nroots, s->box_root))
-		return;
-	rein_linkkeeper_hold(&s->keeper, fd);
+	if (fstat(fd, &st) == 0 && st.st_nlink > 1 && !S_ISDIR(st.st_mode) && has_keeper(s))
+		rein_linkkeeper_hold(&s->keeper, fd);
 }
 
 static void hold(struct rein_supervisor *s, int dir, const char *name)
@@ -278,12 +282,50 @@ static void hold_inside(void *arg, int dir, const char *name)
 	hold(arg, dir, name);
 }
 
+/* With rights over what is inside: as root our own, else those of a process made for it. */
+static int move(struct rein_supervisor *s, const struct renaming *r)
+{
+	struct rein_move_opts how = {.flags = r->flags, .stop = s->stop, .hold = hold_inside, .arg = s};
+
+	if (s->root)
+		return rein_move_dir(r->from.parent, r->from.name, r->to.parent, r->to.name, &how);
+	if (!has_keeper(s))
+		return -EXDEV;
+	return rein_linkkeeper_move(&s->keeper, r->from.parent, r->from.name, r->to.parent, r->to.name,
+				    r->flags);
+}
+
+static bool linked_at(const struct side *side, struct stat *st)
+{
+	return fstatat(side->parent, side->name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !S_ISDIR(st->st_mode) && st->st_nlink > 1;
+}
+
+/*
+ * Renaming a file onto another name of it does nothing. Without privilege the overlay does not always
+ * know that the two are one, if the second was made in the box, and answers ESTALE.
+ */
+static int rename_link(const struct rein_supervisor *s, const struct seccomp_notif *n,
+		       const struct renaming *r)
+{
+	struct stat from, to;
+	dev_t from_dev, to_dev;
+
+	if (r->flags || !linked_at(&r->from, &from) || !linked_at(&r->to, &to) ||
+	    from.st_size != to.st_size || from.st_mtim.tv_sec != to.st_mtim.tv_sec ||
+	    from.st_mtim.tv_nsec != to.st_mtim.tv_nsec || !on_overlay(s, r->from.parent, &from_dev) ||
+	    !on_overlay(s, r->to.parent, &to_dev) || from_dev != to_dev || !valid(s, n->id))
+		return 1;
+	if (renameat(r->from.parent, r->from.name, r->to.parent, r->to.name) == 0 || errno == ESTALE)
+		return 0;
+	return -errno;
+}
+
 /* 1: let the kernel do it. Else 0 or a negative errno is the answer. */
 static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, struct renaming *r)
 {
 	bool ourselves = regain(s);
 	auto_close int root = rein_caller_open((pid_t)n->pid, "root", -1);
-	struct rein_move_opts how = {.flags = r->flags, .stop = &s->stop, .hold = hold_inside, .arg = s};
 	dev_t from_dev, to_dev;
 	int rc;
 
@@ -300,7 +342,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 			if (r->flags & RENAME_EXCHANGE)
 				hold(s, r->to.parent, r->to.name);
 		}
-		return 1;
+		return s->root ? 1 : rename_link(s, n, r);
 	}
 	if (r->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) ||
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
@@ -312,7 +354,7 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 		return -errno;
 	if (!assume_tree(s))
 		return -EXDEV;
-	rc = rein_move_dir(r->from.parent, r->from.name, r->to.parent, r->to.name, &how);
+	rc = move(s, r);
 	if (rc == 0)
 		atomic_fetch_add(&s->moved, 1);
 	return rc;
@@ -387,7 +429,7 @@ static void *serve(void *arg)
 
 	if (sys_caps_get(&effective, &s->all) < 0)
 		s->all = 0;
-	while (!atomic_load(&s->stop)) {
+	while (!atomic_load(s->stop)) {
 		/* The end is POLLHUP: nobody is left whom the filter binds. */
 		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
 			break;
@@ -409,7 +451,12 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 	/* While we still have the right to look at pid 1, which nobody else may. */
 	if (s->box_root < 0)
 		s->box_root = rein_caller_open(s->box, "root", -1);
-	s->running = s->box_root >= 0;
+	if (!s->stop)
+		s->stop = mmap(NULL, sizeof(*s->stop), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->stop == MAP_FAILED)
+		s->stop = NULL;
+	s->running = s->box_root >= 0 && s->stop;
 	if (s->running && s->watch && s->root && !s->groups)
 		s->groups = rein_linkgroups_new(s->roots, s->nroots, s->box_root, true);
 	s->watch = s->watch && (s->groups || !s->root);
@@ -425,7 +472,8 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 
 void rein_supervisor_end(struct rein_supervisor *s)
 {
-	atomic_store(&s->stop, true);
+	if (s->stop)
+		atomic_store(s->stop, true);
 	if (s->running)
 		pthread_join(s->thread, NULL);
 	s->running = false;
@@ -433,6 +481,9 @@ void rein_supervisor_end(struct rein_supervisor *s)
 		rein_linkgroups_take(s->groups, &s->linked);
 	rein_linkgroups_free(s->groups);
 	s->groups = NULL;
+	if (s->stop)
+		munmap(s->stop, sizeof(*s->stop));
+	s->stop = NULL;
 	rein_closep_(&s->listener);
 	rein_closep_(&s->box_root);
 }

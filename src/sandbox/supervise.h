@@ -30,7 +30,7 @@ struct rein_supervisor {
 	uint64_t caps;
 	uint64_t devs[32];
 	uint32_t ndevs;
-	atomic_bool stop;
+	atomic_bool *stop; /* in shared memory, once there is a thread */
 	atomic_uint moved;
 	bool watch;	 /* there are files with several names */
 	bool may_chroot; /* somebody in the box may have another root than the box's */

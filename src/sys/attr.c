@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sys/priv.h"
@@ -131,7 +132,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct rein_xattr *)a)->name, ((const struct rein_xattr *)b)->name);
 }
 
-static int read_xattrs(const char *path, struct rein_attrs *a, struct rein_err *err)
+static int read_xattrs(const char *path, bool own, struct rein_attrs *a, struct rein_err *err)
 {
 	ssize_t n;
 	auto_free char *names = list_names(path, &n);
@@ -149,8 +150,12 @@ static int read_xattrs(const char *path, struct rein_attrs *a, struct rein_err *
 		if (!name || is_label(name))
 			continue;
 		if (read_value(path, p, &x) < 0) {
-			if (errno == ENODATA || errno == EPERM || errno == EACCES)
-				continue; /* gone, or not for us to see: then not for us to change */
+			/*
+			 * Gone, or not for us to see: then not for us to change. Our own that its mode
+			 * keeps from us is an error: the caller may get the right to it and come again.
+			 */
+			if (errno == ENODATA || errno == EPERM || (errno == EACCES && !own))
+				continue;
 			return rein_err_errno(err, "read attribute %s of '%s'", p, path);
 		}
 		x.name = rein_strdup(name);
@@ -179,7 +184,7 @@ int rein_attrs_read(int dirfd, const char *name, struct rein_attrs *ret, struct 
 	a.gid = st.st_gid;
 	a.atime_ns = st.st_atim.tv_sec * 1000000000ll + st.st_atim.tv_nsec;
 	a.mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
-	if (read_xattrs(fdpath(&path, dirfd, name), &a, err) < 0) {
+	if (read_xattrs(fdpath(&path, dirfd, name), st.st_uid == geteuid(), &a, err) < 0) {
 		rein_attrs_done(&a);
 		return -err->code;
 	}

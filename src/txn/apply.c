@@ -17,12 +17,14 @@ struct ends {
 	int real_fd, slot_fd;
 	const char *real_name, *slot_name;
 	struct rein_fp real, slot;
+	char *moved; /* where real_name lies, if that is not its path */
 };
 
 static void ends_done(struct ends *e)
 {
 	rein_closep_(&e->real_fd);
 	rein_closep_(&e->slot_fd);
+	rein_free(e->moved);
 }
 
 static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
@@ -162,6 +164,60 @@ static int keep_dir_time(const struct rein_op *o, const struct ends *e, struct r
 	return rein_attrs_apply(e->slot_fd, "", &o->new, REIN_ATTR_MTIME, err);
 }
 
+/*
+ * A hard-linked file whose name has been moved already, in an attempt before this one: it is in the
+ * slot of the step that moved it, and the change reaches it there. 0 if it is nowhere.
+ */
+static int find_moved(const struct rein_ops *ops, const struct rein_op_dirs *d, uint32_t root,
+		      const char *path, uint64_t ino, struct ends *e, struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *q = &ops->v[i];
+		auto_close int parent = -1;
+		auto_free char *moved = NULL;
+		const char *name;
+		struct rein_fp fp;
+
+		if ((q->kind != REIN_OP_DELETE && q->kind != REIN_OP_EXCHANGE) || q->root != root ||
+		    !rein_path_within(path, q->path))
+			continue;
+		moved = rein_asprintf("%s%s", q->slot, path + strlen(q->path));
+		if (!moved)
+			return rein_err_nomem(err);
+		if (rein_open_parent(d->store[root], moved, &name, &parent, err) < 0 ||
+		    rein_fp_at(parent, name, &fp, err) < 0) {
+			if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
+				continue;
+			return -err->code;
+		}
+		if (!fp.mode || fp.ino != ino)
+			continue;
+		rein_closep_(&e->real_fd);
+		rein_free(e->moved);
+		e->real = fp;
+		e->real_name = name;
+		e->real_fd = take_fd(&parent);
+		e->moved = take_ptr(moved);
+		return 1;
+	}
+	return 0;
+}
+
+/* The file by that path, or where it was moved. 0 if it is neither here nor there. */
+static int find_real(const struct rein_ops *ops, const struct rein_op_dirs *d, uint32_t root,
+		     const char *path, uint64_t ino, struct ends *e, struct rein_err *err)
+{
+	if (rein_open_parent(d->real[root], path, &e->real_name, &e->real_fd, err) == 0) {
+		if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0)
+			return -err->code;
+		if (e->real.mode && e->real.ino == ino)
+			return 1;
+	} else if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP) {
+		return -err->code;
+	}
+	return find_moved(ops, d, root, path, ino, e, err);
+}
+
 static int stat_store(const struct rein_op *o, const struct rein_op_dirs *d, const char *slot,
 		      struct rein_fp *ret, struct rein_err *err)
 {
@@ -195,11 +251,12 @@ static int unlink_again(const struct rein_op *o, const struct rein_op_dirs *d, c
  * The slot becomes one more name of the real file at old_slot: the link is made at keep, then the
  * two change places. Or it stops being one.
  */
-static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
-		   bool forward, struct rein_err *err)
+static int do_link(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
+		   struct ends *e, bool forward, struct rein_err *err)
 {
-	int store = d->store[o->root];
-	struct rein_fp keep, file;
+	auto_(ends_done) struct ends file = {.real_fd = -1, .slot_fd = -1};
+	int store = d->store[o->root], found;
+	struct rein_fp keep;
 
 	if (stat_store(o, d, o->keep, &keep, err) < 0)
 		return -err->code;
@@ -210,11 +267,10 @@ static int do_link(const struct rein_op *o, const struct rein_op_dirs *d, struct
 		return keep_dir_time(o, e, err);
 	if (e->slot_fd < 0 || !e->slot.mode)
 		return lost(o, err);
-	if (rein_fp_at(d->real[o->root], o->old_slot, &file, err) < 0)
-		return -err->code;
-	if (file.ino != o->ino_old)
-		return outsider(o, err);
-	if (!keep.mode && linkat(d->real[o->root], o->old_slot, store, o->keep, 0) < 0)
+	found = find_real(ops, d, o->root, o->old_slot, o->ino_old, &file, err);
+	if (found <= 0)
+		return found < 0 ? found : outsider(o, err);
+	if (!keep.mode && linkat(file.real_fd, file.real_name, store, o->keep, 0) < 0)
 		return rein_err_errno(err, "link '%s' to '%s'", o->path, o->old_slot);
 	if (renameat2(store, o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
 		return rein_err_errno(err, "link '%s'", o->path);
@@ -231,14 +287,27 @@ static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err
 	return 0;
 }
 
-static int take_step(const struct rein_op *o, const struct rein_op_dirs *d, bool forward,
-		     struct rein_err *err)
+static int open_both(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
+		     struct ends *e, struct rein_err *err)
+{
+	int rc = ends_open(o, d, e, err), found;
+
+	if ((o->kind != REIN_OP_INPLACE && o->kind != REIN_OP_META) ||
+	    (rc == 0 && e->real.mode && e->real.ino == o->ino_old) ||
+	    (rc < 0 && err->code != REIN_E_CONFLICT))
+		return rc;
+	found = find_moved(ops, d, o->root, o->path, o->ino_old, e, err);
+	return found < 0 ? found : found ? 0 : rc < 0 ? rc : outsider(o, err);
+}
+
+static int take_step(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
+		     bool forward, struct rein_err *err)
 {
 	auto_(ends_done) struct ends e = {.real_fd = -1, .slot_fd = -1};
 
 	if (o->root >= d->n)
 		return rein_err_set(err, REIN_E_INVALID, "the journal names an unknown root");
-	if (ends_open(o, d, &e, err) < 0)
+	if (open_both(ops, o, d, &e, err) < 0)
 		return -err->code;
 	switch (o->kind) {
 	case REIN_OP_LIFT:
@@ -249,7 +318,7 @@ static int take_step(const struct rein_op *o, const struct rein_op_dirs *d, bool
 	case REIN_OP_DIRMETA:
 		return attributes(o, &e, forward, err);
 	case REIN_OP_LINK:
-		return do_link(o, d, &e, forward, err);
+		return do_link(ops, o, d, &e, forward, err);
 	case REIN_OP_EXCHANGE:
 		return do_exchange(o, &e, forward, err);
 	case REIN_OP_CREATE:
@@ -283,7 +352,7 @@ int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, 
 			const struct rein_op *o = &ops->v[forward || phase == 4 ? i : ops->n - 1 - i];
 
 			if (in_phase(o->kind, phase, forward) &&
-			    take_step(o, dirs, forward, err) < 0)
+			    take_step(ops, o, dirs, forward, err) < 0)
 				return -err->code;
 		}
 	}

@@ -276,14 +276,41 @@ static bool differs_by_nature(const struct op *op, uint16_t want, uint16_t got)
 	       want == 0 && got == ENODATA;
 }
 
+/*
+ * Without privilege the overlay remembers the mode of a file by name: if another name was made for it
+ * in the box and the mode was changed through that one, the first name is still judged by the old
+ * mode. What follows is another story than the native one; such a sequence is counted by itself.
+ */
+static bool is_stale_mode(const struct trial *t, size_t at)
+{
+	static const char *const by_mode[] = {"put", "append", "pwrite", "mmap", "trunc", "punch", "copy",
+					      "openren"};
+	bool linked = false, changed = false, opens = false;
+
+	for (size_t i = 0; i < at; i++) {
+		const char *name = ops_name(&t->s->run.v[i]);
+
+		linked |= !strcmp(name, "link") && !t->got[i];
+		changed |= (!strcmp(name, "chmod") || !strcmp(name, "setx")) && !t->got[i] && linked;
+	}
+	for (size_t i = 0; i < lab_array_size(by_mode); i++)
+		opens |= !strcmp(ops_name(&t->s->run.v[at]), by_mode[i]);
+	return t->d->rootless && linked && changed && opens &&
+	       (t->want[at] == EACCES) != (t->got[at] == EACCES);
+}
+
 static void compare_errnos(struct trial *t)
 {
-	for (size_t i = 0; i < t->s->run.n; i++) {
+	for (size_t i = 0; i < t->s->run.n && t->v->outcome != CASE_STALE_MODE; i++) {
 		struct lab_text line = {0};
 
 		if (t->want[i] == t->got[i] ||
 		    differs_by_nature(&t->s->run.v[i], t->want[i], t->got[i]))
 			continue;
+		if (t->v->outcome == CASE_PASS && is_stale_mode(t, i)) {
+			t->v->outcome = CASE_STALE_MODE;
+			continue;
+		}
 		ops_format_one(&t->s->run.v[i], &line);
 		verdict_fail(t->v, "result", "  operation %zu gave %s, natively %s: %s", i + 1,
 			     t->got[i] ? strerrorname_np(t->got[i]) : "success",
@@ -362,7 +389,7 @@ static void check_undo(struct trial *t)
 	if (nothing) /* a run that changed nothing is no transaction */
 		return;
 	undo_or_redo(t, "undo", &t->work0);
-	if (t->v->outcome != CASE_PASS)
+	if (t->v->outcome == CASE_FAIL)
 		return;
 	check_untouched(t, "undo-inode", &t->now);
 	t->d->undos++;
@@ -372,7 +399,7 @@ static void check_undo(struct trial *t)
 	if (!t->s->redo)
 		return;
 	undo_or_redo(t, "redo", &t->work1);
-	if (t->v->outcome == CASE_PASS)
+	if (t->v->outcome != CASE_FAIL)
 		undo_or_redo(t, "undo", &t->work0);
 }
 
@@ -423,7 +450,7 @@ void case_run(struct differ *d, const struct sequence *s, struct verdict *ret)
 		run_boxed(&t);
 		if (ret->outcome == CASE_PASS)
 			compare_runs(&t);
-		if (ret->outcome == CASE_PASS)
+		if (ret->outcome != CASE_FAIL)
 			check_undo(&t);
 	}
 	place_done(d, &t.place);

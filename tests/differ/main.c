@@ -38,7 +38,7 @@ struct options {
 };
 
 struct tally {
-	uint64_t cases, ops, refused, failed;
+	uint64_t cases, ops, refused, stale_modes, failed;
 };
 
 static const struct option long_options[] = {
@@ -362,6 +362,7 @@ static void one_sequence(struct options *o, const struct sequence *s, struct tal
 	case_run(&o->d, s, &v);
 	t->cases++;
 	t->ops += s->run.n;
+	t->stale_modes += v.outcome == CASE_STALE_MODE;
 	if (v.outcome == CASE_FAIL) {
 		t->failed++;
 		sequence_failed(o, s, &v);
@@ -519,6 +520,9 @@ int main(int argc, char **argv)
 	       o.seed + t.cases - 1, t.cases, t.ops);
 	if (o.pairs)
 		printf("%lu refused as conflicts, ", t.refused);
+	if (t.stale_modes)
+		printf("%lu judged by the kernel's stale mode of a file linked in the box, ",
+		       t.stale_modes);
 	printf("%lu failed\n", t.failed);
 	if (o.d.extra_links)
 		printf("differ: %u files show a link more: the undo store holds the deleted name\n",
