@@ -199,15 +199,20 @@ static const struct rein_linked *linked(const struct scan *s, const struct rein_
 
 /*
  * A file where one with several names was, and nobody wrote down that it is a copy: something new
- * took the name. Unless it looks like a copy that escaped the watch: the overlay noted nothing,
- * and it has the original's access time, which a copy keeps and a new file has not.
+ * took the name. Unless it looks like a copy that escaped the watch: the overlay says so (as root), or
+ * it noted nothing and the file has the original's access time, which a copy keeps and a new file
+ * has not.
  */
 static bool escaped(const struct scan *s, const struct layers *l, const char *name,
 		    const struct rein_fp *up, const struct rein_fp *real)
 {
-	if (real->nlink < 2 || !S_ISREG(up->mode) || linked(s, up) ||
-	    rein_attrs_has_origin(l->upper, name))
+	enum rein_origin origin;
+
+	if (real->nlink < 2 || !S_ISREG(up->mode) || linked(s, up))
 		return false;
+	origin = rein_attrs_origin(l->upper, name, l->real, name);
+	if (origin != REIN_ORIGIN_NONE)
+		return origin == REIN_ORIGIN_THIS;
 	/* somebody outside may have read the real one since */
 	return up->atime_ns == real->atime_ns ||
 	       (real->atime_ns >= s->begin_ns && up->atime_ns < s->begin_ns);

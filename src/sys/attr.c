@@ -257,7 +257,8 @@ static int set_mode(const char *path, uint32_t mode)
 int rein_attrs_apply(int dirfd, const char *name, const struct rein_attrs *a, unsigned bits,
 		     struct rein_err *err)
 {
-	auto_(rein_attrs_done) struct rein_attrs now = {0};
+	auto_(rein_attrs_done) struct rein_attrs now = {0}, left = {0};
+	const struct rein_attrs *want = bits & REIN_ATTR_XATTR ? a : &now;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
 	struct fdpath path;
 	unsigned differ;
@@ -271,11 +272,17 @@ int rein_attrs_apply(int dirfd, const char *name, const struct rein_attrs *a, un
 	if (differ & REIN_ATTR_OWNER &&
 	    fchownat(dirfd, name, a->uid, a->gid, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) < 0)
 		return rein_err_errno(err, "change the owner of '%s' to %u:%u", name, a->uid, a->gid);
+	/* a new owner costs a file its capabilities */
+	if (differ & REIN_ATTR_OWNER && now.nx) {
+		if (rein_attrs_read(dirfd, name, &left, err) < 0)
+			return -err->code;
+		differ |= same_xattrs(&left, want) ? 0 : REIN_ATTR_XATTR;
+	}
 	if (differ & REIN_ATTR_XATTR) {
 		/* user.* needs write permission even from the owner */
 		if (!S_ISLNK(now.mode) && !(now.mode & S_IWUSR))
 			set_mode(path.p, now.mode | S_IWUSR);
-		if (apply_xattrs(path.p, &now, a, err) < 0) {
+		if (apply_xattrs(path.p, left.mode ? &left : &now, want, err) < 0) {
 			set_mode(path.p, now.mode);
 			return rein_err_prefix(err, "'%s'", name);
 		}
@@ -396,11 +403,24 @@ bool rein_attrs_opaque(int dirfd, const char *name)
 	return lgetxattr(fdpath(&path, dirfd, name), key, &v, 1) == 1 && v == 'y';
 }
 
-bool rein_attrs_has_origin(int dirfd, const char *name)
+enum rein_origin rein_attrs_origin(int dirfd, const char *name, int real, const char *path)
 {
-	struct fdpath path;
-	char key[64];
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} u = {.h.handle_bytes = MAX_HANDLE_SZ};
+	char key[64], origin[256];
+	struct fdpath where;
+	int mount_id;
+	ssize_t n;
 
 	snprintf(key, sizeof(key), "%sorigin", overlay_prefix());
-	return lgetxattr(fdpath(&path, dirfd, name), key, NULL, 0) >= 0;
+	n = lgetxattr(fdpath(&where, dirfd, name), key, origin, sizeof(origin));
+	if (n < 0)
+		return REIN_ORIGIN_NONE;
+	/* among other things it holds the file's handle */
+	return n > 0 && name_to_handle_at(real, path, &u.h, &mount_id, 0) == 0 &&
+			       memmem(origin, (size_t)n, u.h.f_handle, u.h.handle_bytes)
+		       ? REIN_ORIGIN_THIS
+		       : REIN_ORIGIN_OTHER;
 }

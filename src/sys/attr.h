@@ -54,7 +54,15 @@ int rein_attrs_unpack(struct rein_unpack *u, struct rein_attrs *ret);
 int rein_attrs_strip_overlay(int dirfd, const char *name, uint32_t mode, struct rein_err *err);
 /* Is this directory opaque to the overlay? */
 bool rein_attrs_opaque(int dirfd, const char *name);
-/* Did the overlay note that this file is a copy? It does for regular files with one name. */
-bool rein_attrs_has_origin(int dirfd, const char *name);
+/*
+ * What the overlay noted about this regular file. Without privilege it notes only that it is a copy,
+ * and only for files with one name; as root also of which file, for all.
+ */
+enum rein_origin {
+	REIN_ORIGIN_NONE = 0, /* nothing: new, or a copy it does not tell */
+	REIN_ORIGIN_OTHER,    /* a copy, but not of real/path, as far as is known */
+	REIN_ORIGIN_THIS,
+};
+enum rein_origin rein_attrs_origin(int dirfd, const char *name, int real, const char *path);
 
 #endif

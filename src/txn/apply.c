@@ -33,7 +33,8 @@ static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, stru
 	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
 	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
 		/* a link inside a directory that is still to come, or gone again */
-		if (o->kind == REIN_OP_LINK && (err->sys == ENOENT || err->sys == ENOTDIR))
+		if (o->kind == REIN_OP_LINK &&
+		    (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP))
 			goto slot;
 		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
 			err->code = REIN_E_CONFLICT;
@@ -230,26 +231,42 @@ static int stat_store(const struct rein_op *o, const struct rein_op_dirs *d, con
 	return rein_fp_at(parent, name, ret, err);
 }
 
+/* Has the move been made that takes this slot along? */
+static int has_moved(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
+		     struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *q = &ops->v[i];
+		struct rein_fp fp;
+
+		if ((q->kind != REIN_OP_CREATE && q->kind != REIN_OP_EXCHANGE) || q->root != o->root ||
+		    !rein_path_within(o->path, q->path))
+			continue;
+		if (stat_store(q, d, q->slot, &fp, err) < 0)
+			return -err->code;
+		return q->kind == REIN_OP_CREATE ? !fp.mode : fp.ino == q->ino_old;
+	}
+	return 0;
+}
+
 /* What was in the slot returns to it; the link goes. */
 static int unlink_again(const struct rein_op *o, const struct rein_op_dirs *d, const struct ends *e,
-			const struct rein_fp *keep, struct rein_err *err)
+			bool linked, bool made, struct rein_err *err)
 {
-	if (e->slot.mode && e->slot.ino == o->ino_old) {
-		if (!keep->mode)
-			return lost(o, err);
-		if (renameat2(d->store[o->root], o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
-			return rein_err_errno(err, "unlink '%s'", o->path);
-	} else if (!keep->mode || keep->ino != o->ino_old) {
-		return 0;
-	}
-	if (unlinkat(d->store[o->root], o->keep, 0) < 0)
+	int store = d->store[o->root];
+
+	if (linked && (e->slot_fd < 0 || !e->slot.mode || e->slot.ino != o->ino_old))
+		return lost(o, err);
+	if (linked && renameat2(store, o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
 		return rein_err_errno(err, "unlink '%s'", o->path);
-	return keep_dir_time(o, e, err);
+	if ((linked || made) && unlinkat(store, o->keep, 0) < 0)
+		return rein_err_errno(err, "unlink '%s'", o->path);
+	return linked ? keep_dir_time(o, e, err) : 0;
 }
 
 /*
  * The slot becomes one more name of the real file at old_slot: the link is made at keep, then the
- * two change places. Or it stops being one.
+ * two change places. Or it stops being one. What lies at keep tells how far it came.
  */
 static int do_link(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
 		   struct ends *e, bool forward, struct rein_err *err)
@@ -257,20 +274,24 @@ static int do_link(const struct rein_ops *ops, const struct rein_op *o, const st
 	auto_(ends_done) struct ends file = {.real_fd = -1, .slot_fd = -1};
 	int store = d->store[o->root], found;
 	struct rein_fp keep;
+	bool linked, made;
 
 	if (stat_store(o, d, o->keep, &keep, err) < 0)
 		return -err->code;
+	made = keep.mode && keep.ino == o->ino_old;
+	linked = keep.mode && !made;
 	if (!forward)
-		return unlink_again(o, d, e, &keep, err);
-	if ((e->slot.mode && e->slot.ino == o->ino_old) ||
-	    (e->real.mode && e->real.ino == o->ino_old))
-		return keep_dir_time(o, e, err);
+		return unlink_again(o, d, e, linked, made, err);
+	if (linked) {
+		found = has_moved(ops, o, d, err);
+		return found < 0 ? found : found ? 0 : keep_dir_time(o, e, err);
+	}
 	if (e->slot_fd < 0 || !e->slot.mode)
 		return lost(o, err);
 	found = find_real(ops, d, o->root, o->old_slot, o->ino_old, &file, err);
 	if (found <= 0)
 		return found < 0 ? found : outsider(o, err);
-	if (!keep.mode && linkat(file.real_fd, file.real_name, store, o->keep, 0) < 0)
+	if (!made && linkat(file.real_fd, file.real_name, store, o->keep, 0) < 0)
 		return rein_err_errno(err, "link '%s' to '%s'", o->path, o->old_slot);
 	if (renameat2(store, o->keep, e->slot_fd, e->slot_name, RENAME_EXCHANGE) < 0)
 		return rein_err_errno(err, "link '%s'", o->path);

@@ -32,7 +32,7 @@ struct sequence {
 	struct ops setup, run;
 };
 
-enum outcome { CASE_PASS, CASE_REFUSED, CASE_STALE_MODE, CASE_FAIL };
+enum outcome { CASE_PASS, CASE_REFUSED, CASE_STALE_MODE, CASE_EARLY_READER, CASE_FAIL };
 
 struct verdict {
 	enum outcome outcome;

@@ -38,7 +38,7 @@ struct options {
 };
 
 struct tally {
-	uint64_t cases, ops, refused, stale_modes, failed;
+	uint64_t cases, ops, refused, stale_modes, early_readers, failed;
 };
 
 static const struct option long_options[] = {
@@ -363,6 +363,7 @@ static void one_sequence(struct options *o, const struct sequence *s, struct tal
 	t->cases++;
 	t->ops += s->run.n;
 	t->stale_modes += v.outcome == CASE_STALE_MODE;
+	t->early_readers += v.outcome == CASE_EARLY_READER;
 	if (v.outcome == CASE_FAIL) {
 		t->failed++;
 		sequence_failed(o, s, &v);
@@ -523,6 +524,9 @@ int main(int argc, char **argv)
 	if (t.stale_modes)
 		printf("%lu judged by the kernel's stale mode of a file linked in the box, ",
 		       t.stale_modes);
+	if (t.early_readers)
+		printf("%lu with a name opened for reading before its file was joined, ",
+		       t.early_readers);
 	printf("%lu failed\n", t.failed);
 	if (o.d.extra_links)
 		printf("differ: %u files show a link more: the undo store holds the deleted name\n",

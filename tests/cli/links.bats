@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Files with several names: one file inside the box, after the commit, after an undo.
+# shellcheck disable=SC2016,SC2030,SC2031
+load helper
+
+# same A B...: all are names of one file
+same() {
+	local first=$1 name
+	for name; do
+		[ "$first" -ef "$name" ] || die "$first and $name are two files"
+	done
+}
+apart() { ! [ "$1" -ef "$2" ] || die "$1 and $2 are one file"; }
+
+@test "written through one name, read through the others: in the box, after commit, undo and redo" {
+	mkdir -p d/e
+	echo old >a
+	ln a b
+	ln a d/e/c
+	local ino
+	ino=$(stat -c %i a)
+	run -0 rein run -q -- sh -c 'echo new >>d/e/c; cat a b; stat -c %h a b d/e/c; stat -c %i a b d/e/c | sort -u | wc -l'
+	eq seen "$(printf 'old\nnew\nold\nnew\n3\n3\n3\n1')" "$output"
+	same a b d/e/c
+	eq inode "$ino" "$(stat -c %i a)"
+	eq committed "$(printf 'old\nnew')" "$(cat b)"
+	rein undo -q
+	same a b d/e/c
+	eq undone old "$(cat a)"
+	rein redo -q
+	same a b d/e/c
+	eq redone "$(printf 'old\nnew')" "$(cat d/e/c)"
+}
+
+@test "a change stays when the name it was made through goes" {
+	echo old >a
+	ln a b
+	q sh -c 'echo new >a; rm a'
+	[ ! -e a ]
+	eq b new "$(cat b)"
+	rein undo -q
+	same a b
+	eq undone old "$(cat a)"
+}
+
+@test "names move, alone and with their directory, by rename and by link; the file stays one" {
+	mkdir d
+	echo old >a
+	ln a b
+	ln a d/c
+	q sh -c 'mv a x; mv d e; ln b y; rm b; chmod 600 y; echo more >>e/c'
+	same x e/c y
+	eq content "$(printf 'old\nmore')" "$(cat x)"
+	eq mode 600 "$(stat -c %a x)"
+	[ ! -e a ] && [ ! -e b ] && [ ! -e d ]
+	rein undo -q
+	same a b d/c
+	eq undone old "$(cat d/c)"
+	eq mode 644 "$(stat -c %a a)"
+}
+
+@test "attributes through one name belong to all; times of directories stay" {
+	mkdir d
+	echo old >a
+	ln a d/b
+	touch -d @1000000000 d
+	q chmod 640 a
+	same a d/b
+	eq mode 640 "$(stat -c %a d/b)"
+	eq time 1000000000 "$(stat -c %Y d)"
+	q touch -d @1100000000 d/b
+	eq mtime 1100000000 "$(stat -c %Y a)"
+	rein undo -q
+	rein undo -q
+	eq mode 644 "$(stat -c %a d/b)"
+}
+
+@test "replaced is not written: the other names keep the file" {
+	echo old >a
+	ln a b
+	q sh -c 'rm a; echo new >a'
+	apart a b
+	eq b old "$(cat b)"
+	rein undo -q
+	same a b
+	q sh -c 'echo other >t; mv t a'
+	apart a b
+	eq b old "$(cat b)"
+	rein undo -q
+	# equal bytes are not the same file
+	cp -p a c
+	q sh -c 'mv c a'
+	apart a b
+	eq b old "$(cat b)"
+}
+
+@test "a name outside the workspace follows, as it would" {
+	echo old >a
+	ln a ../outside
+	q sh -c 'echo new >a'
+	same a ../outside
+	eq outside new "$(cat ../outside)"
+	rein undo -q
+	eq undone old "$(cat ../outside)"
+}
+
+@test "in a directory its owner cannot enter, a name follows too" {
+	mkdir d
+	echo old >a
+	ln a d/b
+	chmod 0 d
+	q sh -c 'echo new >a; rm a'
+	chmod 755 d
+	eq content new "$(cat d/b)"
+	chmod 0 d
+	rein undo -q
+	chmod 755 d
+	same a d/b
+	eq undone old "$(cat a)"
+}
+
+@test "symbolic links and fifos with several names stay one" {
+	ln -s target l
+	ln l m
+	mkfifo f
+	ln f g
+	mkdir d
+	q sh -c 'mv l d/l; chmod 600 f; mv g d/'
+	same f d/g
+	eq symlinks "$(stat -c %i m)" "$(stat -c %i d/l)"
+	rein undo -q
+	eq symlinks "$(stat -c %i m)" "$(stat -c %i l)"
+	same f g
+}
+
+@test "a link made without a trace in the workspace is noticed: refused once, then watched" {
+	mkdir d
+	echo old >d/a
+	sleep 0.1
+	q true		# the tree is known now, and has no links
+	ln d/a ../outside
+	run -123 rein run -q --commit -- sh -c 'echo new >d/a'
+	eq untouched old "$(cat ../outside)"
+	rein discard -q
+	run -0 rein run -q --commit -- sh -c 'echo new >d/a'
+	same d/a ../outside
+	eq outside new "$(cat ../outside)"
+}
