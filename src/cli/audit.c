@@ -54,6 +54,7 @@ static const struct option {
 	{"list", 0, true, ARG(list)},
 	{"syslog", 0, true, ARG(syslog)},
 	{"test", 0, true, ARG(test)},
+	{"events", 'e', true, ARG(events)},
 	{"reverse", 'r', true, ARG(reverse)},
 };
 
@@ -150,7 +151,7 @@ static const struct {
 	const char *name, *args, *help;
 	int (*run)(struct rein_audit *a);
 } verbs[] = {
-	{"log", "[filters] [-n N] [-f]", "what happened, newest at the end; -f keeps looking",
+	{"log", "[filters] [-n N] [-e] [-f]", "what happened, newest last; -e: every event, -f: goes on",
 	 rein_audit_log},
 	{"show", "ID", "the whole story of one action, event or transaction", rein_audit_show},
 	{"similar", "COMMAND", "past operations like this one and how they ended",

@@ -15,7 +15,7 @@ struct rein_audit {
 	struct rein_filter filter;
 	const char *since, *until, *format, *output, *anchor, *key, *archive, *reason, *keep_age,
 		*keep_size, *count, *command, *before, *wait, *webhook;
-	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse, test;
+	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse, test, events;
 	char **rest;
 	int nrest;
 	const char *state;

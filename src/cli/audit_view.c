@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/audit.h"
+#include "cli/audit_screen.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "record/event.h"
@@ -14,29 +15,21 @@
 #include "record/index.h"
 #include "record/tail.h"
 
-struct screen {
-	bool colour, utf8;
-	unsigned width;
-	uint64_t last_day;
-};
-
-static struct screen screen(void)
+struct rein_screen rein_screen(void)
 {
 	unsigned width = rein_ui_width(stdout);
 
-	return (struct screen){.colour = *rein_ui(stdout, REIN_BOLD) != '\0',
-			       .utf8 = rein_ui_utf8(),
-			       .width = width >= 40 ? width : 200};
+	return (struct rein_screen){.colour = *rein_ui(stdout, REIN_BOLD) != '\0',
+				    .utf8 = rein_ui_utf8(),
+				    .width = width >= 40 ? width : 200};
 }
 
-static const char *paint(const struct screen *s, const char *code)
+const char *rein_screen_paint(const struct rein_screen *s, const char *code)
 {
 	return s->colour ? code : "";
 }
 
-#define RESET "\033[0m"
-
-static const char *colour_of(const struct screen *s, const struct rein_event *ev)
+static const char *colour_of(const struct rein_screen *s, const struct rein_event *ev)
 {
 	static const struct {
 		const char *word, *code;
@@ -48,11 +41,11 @@ static const char *colour_of(const struct screen *s, const struct rein_event *ev
 
 	if (ev->type == REIN_EV_VIOLATION || ev->type == REIN_EV_ALERT ||
 	    ev->type == REIN_EV_OVERRIDE)
-		return paint(s, "\033[1;31m");
+		return rein_screen_paint(s, "\033[1;31m");
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
 		if (rein_str_eq(ev->result, rein_str(t[i].word)) ||
 		    rein_str_eq(ev->decision, rein_str(t[i].word)))
-			return paint(s, t[i].code);
+			return rein_screen_paint(s, t[i].code);
 	return "";
 }
 
@@ -80,11 +73,10 @@ static void gist(const struct rein_event *ev, struct rein_buf *b)
 	if (ev->has_status && ev->type == REIN_EV_RUN_END)
 		rein_buf_printf(b, "%sexit %lld", b->n ? ", " : "", (long long)ev->status);
 	if (ev->effects.created || ev->effects.modified || ev->effects.deleted ||
-	    ev->effects.renamed)
-		rein_buf_printf(b, "%s%llu created, %llu modified, %llu deleted", b->n ? ", " : "",
-				(unsigned long long)ev->effects.created,
-				(unsigned long long)ev->effects.modified,
-				(unsigned long long)ev->effects.deleted);
+	    ev->effects.renamed) {
+		rein_buf_cstr(b, b->n ? ", " : "");
+		rein_screen_effects(ev, b);
+	}
 	if (ev->detail.n) {
 		rein_buf_cstr(b, b->n ? " - " : "");
 		rein_buf_escaped(b, ev->detail);
@@ -103,10 +95,16 @@ static void gist(const struct rein_event *ev, struct rein_buf *b)
 	}
 	if (!b->n && ev->effects.npeer)
 		rein_buf_escaped(b, ev->effects.peer[0]);
+	if (!b->n)
+		for (size_t i = 0; i < ev->nextra && i < 4; i++) {
+			rein_buf_printf(b, "%s%.*s ", i ? ", " : "", (int)ev->extra[i].key.n,
+					ev->extra[i].key.p);
+			rein_buf_escaped(b, ev->extra[i].value);
+		}
 }
 
 /* Cut to a number of columns; counts characters, not bytes. */
-static void fit(struct rein_buf *b, unsigned columns, bool utf8)
+void rein_screen_fit(struct rein_buf *b, unsigned columns, bool utf8)
 {
 	size_t i = 0;
 	unsigned n = 0;
@@ -124,32 +122,60 @@ static void fit(struct rein_buf *b, unsigned columns, bool utf8)
 	}
 }
 
-static void show_line(struct screen *s, const struct rein_event *ev, struct rein_buf *out)
+void rein_screen_day(struct rein_screen *s, uint64_t time_ns, struct rein_buf *out)
+{
+	char day[16];
+
+	rein_audit_time(time_ns, REIN_AUDIT_DATE, day, sizeof(day));
+	if (!rein_streq(day, s->last_day))
+		rein_buf_printf(out, "%s%s%s\n", rein_screen_paint(s, "\033[1m"), day,
+				rein_screen_paint(s, REIN_SCREEN_RESET));
+	snprintf(s->last_day, sizeof(s->last_day), "%s", day);
+}
+
+void rein_screen_effects(const struct rein_event *ev, struct rein_buf *b)
+{
+	const struct {
+		uint64_t n;
+		const char *word;
+	} rows[] = {{ev->effects.created, "created"},
+		    {ev->effects.modified, "modified"},
+		    {ev->effects.deleted, "deleted"},
+		    {ev->effects.renamed, "renamed"}};
+	bool first = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!rows[i].n)
+			continue;
+		rein_buf_printf(b, "%s%llu %s", first ? "" : ", ", (unsigned long long)rows[i].n,
+				rows[i].word);
+		first = false;
+	}
+}
+
+void rein_screen_event(struct rein_screen *s, const struct rein_event *ev, struct rein_buf *out)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 17);
 	char when[32];
-	uint64_t day = ev->time_ns / (86400 * REIN_NS_PER_S);
 	struct rein_str word = ev->decision.n ? ev->decision : ev->result;
 	struct rein_str name = ev->txn.n ? ev->txn : ev->id;
 
-	rein_audit_time(ev->time_ns, REIN_AUDIT_DATE, when, sizeof(when));
-	if (day != s->last_day)
-		rein_buf_printf(out, "%s%s%s\n", paint(s, "\033[1m"), when, paint(s, RESET));
-	s->last_day = day;
+	rein_screen_day(s, ev->time_ns, out);
 	rein_audit_time(ev->time_ns, REIN_AUDIT_CLOCK, when, sizeof(when));
 	gist(ev, &b);
-	fit(&b, s->width > 70 ? s->width - 62 : 20, s->utf8);
+	rein_screen_fit(&b, s->width > 70 ? s->width - 62 : 20, s->utf8);
 	rein_buf_printf(out, "%s%s %-16.*s%s %-10.10s %s%-7.*s%s %-11.*s %-8.*s %s\n",
-			paint(s, "\033[2m"), when, (int)name.n, name.p ? name.p : "",
-			paint(s, RESET), rein_event_type_name(ev->type), colour_of(s, ev),
-			(int)word.n, word.p ? word.p : "", paint(s, RESET), (int)ev->level.n,
+			rein_screen_paint(s, "\033[2m"), when, (int)name.n, name.p ? name.p : "",
+			rein_screen_paint(s, REIN_SCREEN_RESET), rein_event_type_name(ev->type),
+			colour_of(s, ev), (int)word.n, word.p ? word.p : "",
+			rein_screen_paint(s, REIN_SCREEN_RESET), (int)ev->level.n,
 			ev->level.p ? ev->level.p : "", (int)(ev->agent.n > 8 ? 8 : ev->agent.n),
 			ev->agent.p ? ev->agent.p : "", b.p ? b.p : "");
 }
 
 struct listing {
 	struct rein_audit *a;
-	struct screen screen;
+	struct rein_screen screen;
 };
 
 static void event_text(struct listing *l, uint64_t line, struct rein_str text,
@@ -158,24 +184,13 @@ static void event_text(struct listing *l, uint64_t line, struct rein_str text,
 	if (l->a->json)
 		rein_export_format("jsonl")->event(b, line, text, ev);
 	else
-		show_line(&l->screen, ev, b);
+		rein_screen_event(&l->screen, ev, b);
 }
 
-struct kept {
-	uint64_t line;
-	char *text;
-	size_t n;
-};
-
-struct collect {
-	struct kept *v;
-	size_t n, cap;
-};
-
-static int on_found(void *arg, uint64_t line, struct rein_str text, const struct rein_event *ev,
-		    struct rein_err *err)
+int rein_collect(void *arg, uint64_t line, struct rein_str text, const struct rein_event *ev,
+		 struct rein_err *err)
 {
-	struct collect *c = arg;
+	struct rein_collected *c = arg;
 
 	(void)ev;
 	if (rein_grow(c->v, c->n, c->cap) < 0)
@@ -186,14 +201,14 @@ static int on_found(void *arg, uint64_t line, struct rein_str text, const struct
 	return c->v[c->n].text ? (c->n++, 0) : rein_err_nomem(err);
 }
 
-static void collect_done(struct collect *c)
+void rein_collected_done(struct rein_collected *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		rein_free(c->v[i].text);
 	rein_free(c->v);
 }
 
-static void print_kept(struct listing *l, const struct kept *k)
+static void print_kept(struct listing *l, const struct rein_kept *k)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 18);
 	struct rein_str text = {k->text, k->n};
@@ -211,7 +226,7 @@ static void print_kept(struct listing *l, const struct kept *k)
 static int on_followed(void *arg, const struct rein_line *line, struct rein_err *err)
 {
 	struct listing *l = arg;
-	struct kept k = {
+	struct rein_kept k = {
 		.line = line->index, .text = (char *)(uintptr_t)line->text.p, .n = line->text.n};
 	struct rein_event_read r;
 	struct rein_err ignored = {0};
@@ -237,8 +252,8 @@ int rein_audit_log(struct rein_audit *a)
 {
 	const struct rein_index_ops *ops;
 	struct rein_index *x = NULL;
-	struct collect c = {0};
-	struct listing l = {.a = a, .screen = screen()};
+	struct rein_collected c = {0};
+	struct listing l = {.a = a, .screen = rein_screen()};
 	uint64_t count = a->follow ? 10 : 100, before = 0, from;
 	int rc = open_index(a, &ops, &x);
 
@@ -249,7 +264,13 @@ int rein_audit_log(struct rein_audit *a)
 		ops->close(x);
 		return rein_audit_usage(a, "not a number:", a->count ? a->count : a->before);
 	}
-	rc = ops->query(x, &a->filter, count, before, on_found, &c, &a->err);
+	if (!a->json && !a->follow && !a->events && !a->filter.type) {
+		count = a->count ? count : 50;
+		rc = rein_audit_actions(a, ops, x, count, before);
+		ops->close(x);
+		return rc < 0 ? rein_audit_fail(a) : 0;
+	}
+	rc = ops->query(x, &a->filter, count, before, rein_collect, &c, &a->err);
 	from = ops->lines(x);
 	ops->close(x);
 	if (rc >= 0) {
@@ -263,17 +284,19 @@ int rein_audit_log(struct rein_audit *a)
 		if (a->follow)
 			rc = rein_record_follow(a->state, from, on_followed, &l, stdout, &a->err);
 	}
-	collect_done(&c);
+	rein_collected_done(&c);
 	return rc < 0 ? rein_audit_fail(a) : 0;
 }
 
 /* --- show ----------------------------------------------------------------------------------- */
 
-static void field(struct rein_buf *b, const struct screen *s, const char *name, struct rein_str v)
+static void field(struct rein_buf *b, const struct rein_screen *s, const char *name,
+		  struct rein_str v)
 {
 	if (!v.n)
 		return;
-	rein_buf_printf(b, "    %s%-10s%s ", paint(s, "\033[2m"), name, paint(s, RESET));
+	rein_buf_printf(b, "    %s%-10s%s ", rein_screen_paint(s, "\033[2m"), name,
+			rein_screen_paint(s, REIN_SCREEN_RESET));
 	rein_buf_escaped(b, v);
 	rein_buf_char(b, '\n');
 }
@@ -290,31 +313,42 @@ static void duration(uint64_t ns, char out[32])
 		snprintf(out, 32, "%.1f s", s);
 }
 
-static void show_event(struct listing *l, const struct rein_event *ev, uint64_t line,
-		       uint64_t since, struct rein_buf *b)
-{
-	const struct screen *s = &l->screen;
-	char when[32], after[32], num[32];
+/* What an earlier event of the story said already is not said again. */
+struct told {
+	char level[24], reach[24];
+	uint64_t command, cwd, paths; /* hashes */
+};
 
-	rein_audit_time(ev->time_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, when, sizeof(when));
-	duration(ev->time_ns - since, after);
-	rein_buf_printf(b, "%s%s%s  %s+%s%s  %s%s%s", paint(s, "\033[2m"), when, paint(s, RESET),
-			paint(s, "\033[2m"), after, paint(s, RESET), paint(s, "\033[1m"),
-			rein_event_type_name(ev->type), paint(s, RESET));
-	if (ev->decision.n || ev->result.n)
-		rein_buf_printf(b, "  %s%.*s%s%.*s%s", colour_of(s, ev), (int)ev->decision.n,
-				ev->decision.p ? ev->decision.p : "",
-				ev->decision.n && ev->result.n ? " " : "", (int)ev->result.n,
-				ev->result.p ? ev->result.p : "", paint(s, RESET));
-	rein_buf_char(b, '\n');
-	field(b, s, "command", ev->command);
-	field(b, s, "in", ev->cwd);
-	field(b, s, "level", ev->level);
-	field(b, s, "reach", ev->reach);
-	field(b, s, "rule", ev->rule);
-	field(b, s, "reason", ev->reason);
-	for (size_t i = 0; i < ev->napprover; i++)
-		field(b, s, i ? "" : "by", ev->approver[i]);
+static uint64_t hash_str(uint64_t h, struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * 1099511628211ull;
+	return h * 31 + s.n;
+}
+
+static bool is_news(uint64_t *told, uint64_t now)
+{
+	bool news = *told != now;
+
+	*told = now;
+	return news;
+}
+
+static bool is_new_word(char told[24], struct rein_str now)
+{
+	if (!now.n || (strlen(told) == now.n && memcmp(told, now.p, now.n) == 0))
+		return false;
+	snprintf(told, 24, "%.*s", (int)(now.n < 23 ? now.n : 23), now.p);
+	return true;
+}
+
+static void show_numbers(const struct rein_screen *s, const struct rein_event *ev,
+			 struct told *told, struct rein_buf *b)
+{
+	auto_buf struct rein_buf effects = REIN_BUF(256);
+	uint64_t paths = 14695981039346656037ull;
+	char num[48];
+
 	if (ev->has_status) {
 		snprintf(num, sizeof(num), "%lld", (long long)ev->status);
 		field(b, s, "exit", rein_str(num));
@@ -323,32 +357,67 @@ static void show_event(struct listing *l, const struct rein_event *ev, uint64_t 
 		duration(ev->duration_ns, num);
 		field(b, s, "took", rein_str(num));
 	}
-	if (ev->effects.created || ev->effects.modified || ev->effects.deleted) {
-		char text[96];
-
-		snprintf(text, sizeof(text), "%llu created, %llu modified, %llu deleted",
-			 (unsigned long long)ev->effects.created,
-			 (unsigned long long)ev->effects.modified,
-			 (unsigned long long)ev->effects.deleted);
-		field(b, s, "effects", rein_str(text));
+	if (ev->used.max_rss_kib) {
+		snprintf(num, sizeof(num), "%.1f MB", (double)ev->used.max_rss_kib / 1024);
+		field(b, s, "memory", rein_str(num));
 	}
 	for (size_t i = 0; i < ev->effects.npath; i++)
-		field(b, s, i ? "" : "paths", ev->effects.path[i]);
+		paths = hash_str(paths, ev->effects.path[i]);
+	if (!ev->effects.npath || is_news(&told->paths, paths)) {
+		rein_screen_effects(ev, &effects);
+		field(b, s, "effects", (struct rein_str){effects.p, effects.n});
+		for (size_t i = 0; i < ev->effects.npath; i++)
+			field(b, s, i ? "" : "paths", ev->effects.path[i]);
+		if (ev->effects.npath && ev->effects.paths_total > ev->effects.npath) {
+			snprintf(num, sizeof(num), "and %llu more",
+				 (unsigned long long)(ev->effects.paths_total - ev->effects.npath));
+			field(b, s, "", rein_str(num));
+		}
+	}
 	for (size_t i = 0; i < ev->effects.npeer; i++)
 		field(b, s, i ? "" : "hosts", ev->effects.peer[i]);
+}
+
+static void show_event(const struct rein_screen *s, const struct rein_event *ev, uint64_t line,
+		       uint64_t since, struct told *told, struct rein_buf *b)
+{
+	char when[32], after[32];
+
+	rein_audit_time(ev->time_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, when, sizeof(when));
+	duration(ev->time_ns - since, after);
+	rein_buf_printf(b, "%s%s %8s%s  %s%-10s%s", rein_screen_paint(s, "\033[2m"), when, after,
+			rein_screen_paint(s, REIN_SCREEN_RESET), rein_screen_paint(s, "\033[1m"),
+			rein_event_type_name(ev->type), rein_screen_paint(s, REIN_SCREEN_RESET));
+	rein_buf_printf(b, " %s%.*s%s%.*s%s", colour_of(s, ev), (int)ev->decision.n,
+			ev->decision.p ? ev->decision.p : "",
+			ev->decision.n && ev->result.n ? " " : "", (int)ev->result.n,
+			ev->result.p ? ev->result.p : "", rein_screen_paint(s, REIN_SCREEN_RESET));
+	rein_buf_printf(b, " %s(line %llu)%s\n", rein_screen_paint(s, "\033[2m"),
+			(unsigned long long)line, rein_screen_paint(s, REIN_SCREEN_RESET));
+	if (ev->command.n && is_news(&told->command, hash_str(1, ev->command)))
+		field(b, s, "command", ev->command);
+	if (ev->cwd.n && is_news(&told->cwd, hash_str(1, ev->cwd)))
+		field(b, s, "in", ev->cwd);
+	if (is_new_word(told->level, ev->level))
+		field(b, s, "level", ev->level);
+	if (is_new_word(told->reach, ev->reach))
+		field(b, s, "reach", ev->reach);
+	field(b, s, "rule", ev->rule);
+	field(b, s, "reason", ev->reason);
+	for (size_t i = 0; i < ev->napprover; i++)
+		field(b, s, i ? "" : "by", ev->approver[i]);
+	show_numbers(s, ev, told, b);
 	field(b, s, "detail", ev->detail);
 	field(b, s, "output", ev->excerpt);
-	snprintf(num, sizeof(num), "%.*s, line %llu", (int)ev->id.n, ev->id.p ? ev->id.p : "",
-		 (unsigned long long)line);
-	field(b, s, "event", rein_str(num));
 }
 
 int rein_audit_show(struct rein_audit *a)
 {
 	const struct rein_index_ops *ops;
 	struct rein_index *x = NULL;
-	struct collect c = {0};
-	struct listing l = {.a = a, .screen = screen()};
+	struct rein_collected c = {0};
+	struct listing l = {.a = a, .screen = rein_screen()};
+	struct told told = {0};
 	uint64_t began = 0;
 	int rc;
 
@@ -357,7 +426,7 @@ int rein_audit_show(struct rein_audit *a)
 	rc = open_index(a, &ops, &x);
 	if (rc)
 		return rc;
-	rc = ops->story(x, a->rest[0], on_found, &c, &a->err);
+	rc = ops->story(x, a->rest[0], rein_collect, &c, &a->err);
 	ops->close(x);
 	if (rc >= 0)
 		rein_ui_page(!a->no_pager && !a->json);
@@ -370,9 +439,10 @@ int rein_audit_show(struct rein_audit *a)
 			continue;
 		began = began ? began : r.ev.time_ns;
 		if (!i && !a->json) {
-			rein_buf_printf(&b, "%sAction %.*s%s", paint(&l.screen, "\033[1m"),
-					(int)r.ev.action.n, r.ev.action.p ? r.ev.action.p : "",
-					paint(&l.screen, RESET));
+			rein_buf_printf(&b, "%sAction %.*s%s",
+					rein_screen_paint(&l.screen, "\033[1m"), (int)r.ev.action.n,
+					r.ev.action.p ? r.ev.action.p : "",
+					rein_screen_paint(&l.screen, REIN_SCREEN_RESET));
 			rein_buf_printf(&b, "  agent %.*s  user %.*s  host %.*s\n\n",
 					(int)r.ev.agent.n, r.ev.agent.p ? r.ev.agent.p : "",
 					(int)r.ev.user.n, r.ev.user.p ? r.ev.user.p : "",
@@ -381,13 +451,13 @@ int rein_audit_show(struct rein_audit *a)
 		if (a->json)
 			event_text(&l, c.v[i].line, text, &r.ev, &b);
 		else
-			show_event(&l, &r.ev, c.v[i].line,
-				   r.ev.time_ns < began ? r.ev.time_ns : began, &b);
+			show_event(&l.screen, &r.ev, c.v[i].line,
+				   r.ev.time_ns < began ? r.ev.time_ns : began, &told, &b);
 		rein_event_read_done(&r);
 		fwrite(b.p, 1, b.n, stdout);
 	}
 	rein_ui_page_end();
-	collect_done(&c);
+	rein_collected_done(&c);
 	return rc < 0 ? rein_audit_fail(a) : 0;
 }
 

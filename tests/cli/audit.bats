@@ -20,6 +20,21 @@ log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 	run -125 rein audit log --since whenever
 }
 
+@test "log: one line an action with what became of it, told whole whatever made it match" {
+	local id
+	eq lines 60 "$(rein audit log --no-pager -n 1000 | grep -c '^[0-9][0-9]:')"
+	run rein audit log --no-pager --decision deny
+	has "$output" "refused"
+	hasnt "$output" "committed"
+	run rein audit log --no-pager --type decision -n 1
+	has "$output" decision
+	id=$(rein audit log -n 1 --json --type undo | field txn)
+	if [ -n "$id" ]; then has "$(rein audit log --no-pager --txn "$id")" "undone"; fi
+	id=$(rein audit log -n 1 --json --type commit | field txn)
+	has "$(rein audit log --no-pager --txn "$id")" "committed"
+	[ "$(rein audit log --no-pager -e -n 1000 | wc -l)" -gt 200 ]
+}
+
 @test "show: the whole story of an action, in order" {
 	local id
 	id=$(rein audit log -n 1 --json --type commit | field action)
