@@ -10,20 +10,19 @@
 #include "base/json.h"
 #include "record/event.h"
 #include "record/head.h"
+#include "record/report_out.h"
 
-struct out {
-	struct rein_buf *b;
-	bool html;
-	unsigned columns;
-};
-
-static void esc(struct out *o, const char *s)
+void rein_report_esc(struct rein_report_out *o, const char *s)
 {
 	for (; *s; s++) {
 		const char *e = NULL;
 
 		if (o->html)
-			e = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : *s == '"' ? "&quot;" : NULL;
+			e = *s == '<'	? "&lt;"
+			    : *s == '>' ? "&gt;"
+			    : *s == '&' ? "&amp;"
+			    : *s == '"' ? "&quot;"
+					: NULL;
 		else if (*s == '|' || *s == '`' || *s == '*' || *s == '_' || *s == '<' || *s == '[')
 			rein_buf_char(o->b, '\\');
 		if (e)
@@ -33,31 +32,40 @@ static void esc(struct out *o, const char *s)
 	}
 }
 
-static void heading(struct out *o, const char *text)
+static void heading(struct rein_report_out *o, const char *text)
 {
 	rein_buf_cstr(o->b, o->html ? "<h2>" : "\n## ");
-	esc(o, text);
+	rein_report_esc(o, text);
 	rein_buf_cstr(o->b, o->html ? "</h2>\n" : "\n\n");
 }
 
-static void para(struct out *o, const char *text)
+static void para(struct rein_report_out *o, const char *text)
 {
 	rein_buf_cstr(o->b, o->html ? "<p>" : "");
-	esc(o, text);
+	rein_report_esc(o, text);
 	rein_buf_cstr(o->b, o->html ? "</p>\n" : "\n\n");
 }
 
-static void cells(struct out *o, const char *tag, const char *const *cell)
+/* A figure: digits with their commas, perhaps a percent sign. Not a time, not a hash. */
+static bool is_figure(const char *s)
+{
+	return *s >= '0' && *s <= '9' && !s[strspn(s, "0123456789,. %")];
+}
+
+/* A head that begins with '#' stands over figures. */
+static void cells(struct rein_report_out *o, const char *tag, const char *const *cell)
 {
 	rein_buf_cstr(o->b, o->html ? "<tr>" : "|");
 	for (unsigned i = 0; i < o->columns; i++) {
-		bool num = cell[i][0] >= '0' && cell[i][0] <= '9';
+		bool figure = cell[i][0] == '#' || is_figure(cell[i]);
+		/* long ones may break anywhere, short ones (a name, a time) never */
+		const char *kind = figure ? " class=\"n\"" : strlen(cell[i]) > 28 ? " class=\"w\"" : "";
 
 		if (o->html)
-			rein_buf_printf(o->b, "<%s%s>", tag, num ? " class=\"n\"" : "");
+			rein_buf_printf(o->b, "<%s%s>", tag, kind);
 		else
 			rein_buf_char(o->b, ' ');
-		esc(o, cell[i]);
+		rein_report_esc(o, cell[i] + (cell[i][0] == '#'));
 		if (o->html)
 			rein_buf_printf(o->b, "</%s>", tag);
 		else
@@ -66,7 +74,7 @@ static void cells(struct out *o, const char *tag, const char *const *cell)
 	rein_buf_cstr(o->b, o->html ? "</tr>\n" : "\n");
 }
 
-static void table(struct out *o, unsigned columns, const char *const *head)
+static void table(struct rein_report_out *o, unsigned columns, const char *const *head)
 {
 	o->columns = columns;
 	if (o->html)
@@ -82,13 +90,13 @@ static void table(struct out *o, unsigned columns, const char *const *head)
 	rein_buf_char(o->b, '\n');
 }
 
-static void table_end(struct out *o)
+static void table_end(struct rein_report_out *o)
 {
 	rein_buf_cstr(o->b, o->html ? "</tbody></table>\n" : "\n");
 }
 
 /* 1234567 as 1,234,567. */
-static const char *num(uint64_t v, char out[32])
+const char *rein_report_num(uint64_t v, char out[32])
 {
 	char raw[24];
 	int n = snprintf(raw, sizeof(raw), "%llu", (unsigned long long)v), k = 0;
@@ -113,7 +121,7 @@ static const char *share(uint64_t part, uint64_t whole, char out[32])
 	return out;
 }
 
-static void tally_table(struct out *o, const char *title, const char *what,
+static void tally_table(struct rein_report_out *o, const char *title, const char *what,
 			const struct rein_tally *t, unsigned most)
 {
 	char n[32];
@@ -121,15 +129,15 @@ static void tally_table(struct out *o, const char *title, const char *what,
 	if (!t->n)
 		return;
 	heading(o, title);
-	table(o, 2, (const char *const[]){what, "Count"});
+	table(o, 2, (const char *const[]){what, "#Count"});
 	for (unsigned i = 0; i < t->n && i < most; i++)
-		cells(o, "td", (const char *const[]){t->v[i].name, num(t->v[i].n, n)});
+		cells(o, "td", (const char *const[]){t->v[i].name, rein_report_num(t->v[i].n, n)});
 	if (t->other || t->n > most) {
 		uint64_t rest = t->other;
 
 		for (unsigned i = most; i < t->n; i++)
 			rest += t->v[i].n;
-		cells(o, "td", (const char *const[]){"(others)", num(rest, n)});
+		cells(o, "td", (const char *const[]){"(others)", rein_report_num(rest, n)});
 	}
 	table_end(o);
 }
@@ -152,7 +160,8 @@ struct control {
 
 static const struct control *controls(size_t *n)
 {
-	static const enum rein_event_type decisions[] = {REIN_EV_DECISION, 0},
+	static const enum rein_event_type
+		decisions[] = {REIN_EV_DECISION, 0},
 		approvals[] = {REIN_EV_APPROVAL, REIN_EV_ESCALATION, 0},
 		tokens[] = {REIN_EV_TOKEN, REIN_EV_TRUST, 0}, network[] = {REIN_EV_NETWORK, 0},
 		found[] = {REIN_EV_VIOLATION, REIN_EV_LIMIT, REIN_EV_ALERT, 0},
@@ -160,8 +169,8 @@ static const struct control *controls(size_t *n)
 		change[] = {REIN_EV_COMMIT, REIN_EV_DISCARD, REIN_EV_POLICY, 0},
 		stop[] = {REIN_EV_STOP, REIN_EV_OVERRIDE, REIN_EV_BREAKER, 0},
 		run[] = {REIN_EV_RUN_START, REIN_EV_RUN_END, REIN_EV_EFFECTS, 0},
-		care[] = {REIN_EV_PRUNE, REIN_EV_HOLD, REIN_EV_RELEASE, REIN_EV_REPAIR,
-			  REIN_EV_EXPORT, 0};
+		care[] = {REIN_EV_PRUNE,  REIN_EV_HOLD,	  REIN_EV_RELEASE,
+			  REIN_EV_REPAIR, REIN_EV_EXPORT, 0};
 	static const struct control all[] = {
 		{"SOC 2", "CC6.1", "Access to protected assets is decided by rule", decisions},
 		{"SOC 2", "CC6.3", "Access is authorised by named people", approvals},
@@ -192,176 +201,129 @@ static uint64_t evidence(const struct rein_stats *s, const struct control *c)
 	return c->evidence ? sum(s, c->evidence) : s->events;
 }
 
-static void frameworks(struct out *o, const struct rein_stats *s)
+static void frameworks(struct rein_report_out *o, const struct rein_stats *s)
 {
 	char n[32];
 	size_t count;
 	const struct control *c = controls(&count);
 
 	heading(o, "Where the evidence belongs");
-	para(o, "Counts of recorded events that an assessor may ask for under each control. A count is "
+	para(o, "Counts of recorded events that an assessor may ask for under each control. A "
+		"count is "
 		"evidence, not a finding of conformity.");
-	table(o, 4, (const char *const[]){"Framework", "Control", "What it asks for", "Events"});
+	table(o, 4, (const char *const[]){"Framework", "Control", "What it asks for", "#Events"});
 	for (size_t i = 0; i < count; i++)
 		cells(o, "td",
 		      (const char *const[]){c[i].framework, c[i].control, c[i].what,
-					    num(evidence(s, &c[i]), n)});
+					    rein_report_num(evidence(s, &c[i]), n)});
 	table_end(o);
-}
-
-/* --- charts --------------------------------------------------------------------------------- */
-
-#define CHART_W 860
-#define CHART_H 200
-
-static const struct {
-	const char *name, *css;
-} series[] = {{"went through", "ok"}, {"held", "held"}, {"failed", "failed"}, {"refused", "refused"}};
-
-static uint64_t part(const struct rein_stats_day *d, unsigned k)
-{
-	uint64_t bad = d->held + d->failed + d->refused;
-
-	return k == 0 ? (d->actions > bad ? d->actions - bad : 0)
-	       : k == 1 ? d->held
-	       : k == 2 ? d->failed
-			: d->refused;
-}
-
-static void day_name(uint64_t day, char out[11])
-{
-	char t[REIN_EVENT_TIME_LEN + 1];
-
-	rein_event_time(day * 86400 * REIN_NS_PER_S, t);
-	memcpy(out, t, 10);
-	out[10] = '\0';
-}
-
-/* Days in a row, weeks when there are many; empty ones count too, or the picture would lie. */
-static void chart_days(struct out *o, const struct rein_stats *s)
-{
-	uint64_t from = s->day[0].day, to = s->day[s->ndays - 1].day, most = 1;
-	uint64_t step = (to - from) / 60 + 1, n = (to - from) / step + 1;
-	auto_free struct rein_stats_day *bar = rein_calloc(n, sizeof(*bar));
-	double w = (double)(CHART_W - 60) / (double)n;
-
-	if (!bar)
-		return;
-	for (size_t i = 0; i < s->ndays; i++) {
-		struct rein_stats_day *b = &bar[(s->day[i].day - from) / step];
-
-		b->actions += s->day[i].actions;
-		b->held += s->day[i].held;
-		b->failed += s->day[i].failed;
-		b->refused += s->day[i].refused;
-		most = b->actions > most ? b->actions : most;
-	}
-	if (w > 60)
-		w = 60;
-	rein_buf_printf(o->b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Actions over time\">",
-			CHART_W, CHART_H + 40);
-	for (int k = 0; k <= 2; k++) {
-		char label[32];
-		double y = 10 + (CHART_H - 20) * (1 - k / 2.0);
-
-		rein_buf_printf(o->b, "<line class=\"grid\" x1=\"55\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
-				      "<text x=\"50\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
-				CHART_W, y, y, y + 4, num(most * (uint64_t)k / 2, label));
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		double y = CHART_H - 10;
-		char name[11];
-
-		day_name(from + i * step, name);
-		rein_buf_printf(o->b, "<g><title>%s: %llu actions, %llu held, %llu failed, %llu "
-				      "refused</title>",
-				name, (unsigned long long)bar[i].actions,
-				(unsigned long long)bar[i].held, (unsigned long long)bar[i].failed,
-				(unsigned long long)bar[i].refused);
-		for (unsigned k = 0; k < ARRAY_SIZE(series); k++) {
-			double h = (CHART_H - 20) * (double)part(&bar[i], k) / (double)most;
-
-			if (h <= 0)
-				continue;
-			y -= h;
-			rein_buf_printf(o->b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-					      "height=\"%.1f\"/>",
-					series[k].css, 60 + (double)i * w, y, w > 4 ? w - 2 : w * 0.8, h);
-		}
-		rein_buf_cstr(o->b, "</g>");
-		if (i % (n / 8 + 1) == 0)
-			rein_buf_printf(o->b, "<text x=\"%.1f\" y=\"%d\">%s</text>",
-					60 + (double)i * w, CHART_H + 8, name + (n > 1 ? 5 : 0));
-	}
-	for (unsigned k = 0; k < ARRAY_SIZE(series); k++)
-		rein_buf_printf(o->b, "<rect class=\"%s\" x=\"%u\" y=\"%d\" width=\"11\" height=\"11\" "
-				      "rx=\"2\"/><text x=\"%u\" y=\"%d\">%s</text>",
-				series[k].css, 60 + k * 130, CHART_H + 20, 76 + k * 130, CHART_H + 30,
-				series[k].name);
-	rein_buf_cstr(o->b, "</svg>\n");
-}
-
-static void chart_bars(struct out *o, const struct rein_tally *t, const char *title)
-{
-	unsigned n = t->n < 8 ? t->n : 8;
-	char label[32];
-
-	if (!n)
-		return;
-	rein_buf_printf(o->b, "<figure><figcaption>%s</figcaption><svg viewBox=\"0 0 400 %u\" "
-			      "role=\"img\" aria-label=\"%s\">", title, n * 26 + 6, title);
-	for (unsigned i = 0; i < n; i++) {
-		double w = 200.0 * (double)t->v[i].n / (double)t->v[0].n;
-
-		rein_buf_printf(o->b, "<text x=\"118\" y=\"%u\" text-anchor=\"end\">", i * 26 + 19);
-		esc(o, t->v[i].name);
-		rein_buf_printf(o->b, "</text><rect class=\"bar\" x=\"126\" y=\"%u\" width=\"%.1f\" "
-				      "height=\"16\" rx=\"3\"/><text x=\"%.1f\" y=\"%u\">%s</text>",
-				i * 26 + 6, w > 2 ? w : 2, 132 + (w > 2 ? w : 2), i * 26 + 19,
-				num(t->v[i].n, label));
-	}
-	rein_buf_cstr(o->b, "</svg></figure>\n");
 }
 
 /* --- the text ------------------------------------------------------------------------------- */
 
-static void summary(struct out *o, const struct rein_stats *s)
+static void summary(struct rein_report_out *o, const struct rein_stats *s)
 {
 	char a[32], b[32];
 	const struct {
 		const char *name;
 		uint64_t n;
-	} rows[] = {{"Actions", s->actions},	{"Refused", s->refused},   {"Held for review", s->held},
-		    {"Failed", s->failed},	{"Undone", s->undone},	   {"Overrides", s->overridden},
-		    {"Violations", s->type[REIN_EV_VIOLATION]}, {"Approvals", s->type[REIN_EV_APPROVAL]}};
+	} rows[] = {{"Actions", s->actions},
+		    {"Refused", s->refused},
+		    {"Held for review", s->held},
+		    {"Failed", s->failed},
+		    {"Undone", s->undone},
+		    {"Overrides", s->overridden},
+		    {"Violations", s->type[REIN_EV_VIOLATION]},
+		    {"Approvals", s->type[REIN_EV_APPROVAL]}};
 
 	if (o->html) {
 		rein_buf_cstr(o->b, "<div class=\"cards\">");
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-			rein_buf_printf(o->b, "<div><b>%s</b><span>%s</span></div>", num(rows[i].n, a),
-					rows[i].name);
+			rein_buf_printf(o->b, "<div><b>%s</b><span>%s</span></div>",
+					rein_report_num(rows[i].n, a), rows[i].name);
 		rein_buf_cstr(o->b, "</div>\n");
 	} else {
-		table(o, 2, (const char *const[]){"", "Count"});
+		table(o, 2, (const char *const[]){"", "#Count"});
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-			cells(o, "td", (const char *const[]){rows[i].name, num(rows[i].n, a)});
+			cells(o, "td",
+			      (const char *const[]){rows[i].name, rein_report_num(rows[i].n, a)});
 		table_end(o);
 	}
 	heading(o, "Coverage");
-	table(o, 3, (const char *const[]){"Measure", "Share", "Of"});
-	cells(o, "td", (const char *const[]){"Runs whose request was recorded before they began",
-					     share(s->runs_recorded, s->runs, a), num(s->runs, b)});
+	table(o, 3, (const char *const[]){"Measure", "#Share", "#Of"});
 	cells(o, "td",
-	      (const char *const[]){"Dangerous and destructive actions that a person approved, or that "
-				    "were refused",
-				    share(s->grave_approved + s->grave_refused, s->grave, a),
-				    num(s->grave, b)});
-	cells(o, "td", (const char *const[]){"Of them: ran without an approval on record",
-					     num(s->grave_unapproved, a), num(s->grave, b)});
+	      (const char *const[]){"Runs whose request was recorded before they began",
+				    share(s->runs_recorded, s->runs, a),
+				    rein_report_num(s->runs, b)});
+	cells(o, "td",
+	      (const char *const[]){
+		      "Dangerous and destructive actions that a person approved, that were "
+		      "refused, or of which nothing was let out",
+		      share(s->grave_approved + s->grave_refused + s->grave_kept, s->grave, a),
+		      rein_report_num(s->grave, b)});
+	cells(o, "td",
+	      (const char *const[]){"Of them: took effect without an approval on record",
+				    share(s->grave_unapproved, s->grave, a),
+				    rein_report_num(s->grave, b)});
 	table_end(o);
 }
 
-static void integrity(struct out *o, const struct rein_report *r)
+static void agents(struct rein_report_out *o, const struct rein_stats *s)
+{
+	char n[6][32];
+
+	if (!s->nagents)
+		return;
+	heading(o, "Agents");
+	table(o, 7,
+	      (const char *const[]){"Agent", "#Actions", "#Committed", "#Held", "#Refused",
+				    "#Failed", "#Undone"});
+	for (unsigned i = 0; i < s->nagents && i < 20; i++) {
+		const struct rein_stats_agent *a = &s->by_agent[i];
+
+		cells(o, "td",
+		      (const char *const[]){
+			      a->name, rein_report_num(a->actions, n[0]),
+			      rein_report_num(a->committed, n[1]), rein_report_num(a->held, n[2]),
+			      rein_report_num(a->refused, n[3]), rein_report_num(a->failed, n[4]),
+			      rein_report_num(a->undone, n[5])});
+	}
+	table_end(o);
+}
+
+/* What somebody would ask about first, newest first. */
+static void notes(struct rein_report_out *o, const struct rein_stats *s)
+{
+	uint64_t kept = s->nnotes < REIN_STATS_NOTES ? s->nnotes : REIN_STATS_NOTES;
+	char line[160], n[32];
+
+	if (!kept)
+		return;
+	heading(o, "Worth a look");
+	snprintf(line, sizeof(line),
+		 "Refusals, violations, roll-backs, undos, overrides and alerts: %s in all%s.",
+		 rein_report_num(s->nnotes, n),
+		 s->nnotes > kept ? ", the newest of them here" : "");
+	para(o, line);
+	table(o, 5, (const char *const[]){"Time (UTC)", "What", "Agent", "About", "Rule"});
+	for (uint64_t i = 0; i < kept; i++) {
+		const struct rein_stats_note *x = &s->note[(s->nnotes - 1 - i) % REIN_STATS_NOTES];
+		char when[REIN_EVENT_TIME_LEN + 1], what[80];
+
+		rein_event_time(x->time_ns, when);
+		when[10] = ' ';
+		when[16] = '\0';
+		if (rein_streq(x->word, "deny"))
+			snprintf(what, sizeof(what), "%s",
+				 x->type == REIN_EV_APPROVAL ? "not approved" : "refused");
+		else
+			snprintf(what, sizeof(what), "%s", rein_event_type_name(x->type));
+		cells(o, "td", (const char *const[]){when, what, x->agent, x->text, x->rule});
+	}
+	table_end(o);
+}
+
+static void integrity(struct rein_report_out *o, const struct rein_report *r)
 {
 	const struct rein_verify_result *v = r->verify;
 	char hex[65], key[65], n[32], lines[400], time[REIN_EVENT_TIME_LEN + 1];
@@ -371,8 +333,8 @@ static void integrity(struct out *o, const struct rein_report *r)
 		if (o->html)
 			rein_buf_cstr(o->b, "<p class=\"bad\">");
 		rein_buf_cstr(o->b, o->html ? "" : "**");
-		esc(o, "The record is NOT whole: ");
-		esc(o, r->broken);
+		rein_report_esc(o, "The record is NOT whole: ");
+		rein_report_esc(o, r->broken);
 		rein_buf_cstr(o->b, o->html ? "</p>\n" : "**\n\n");
 		para(o, "Nothing in this report can be relied upon beyond that place.");
 		return;
@@ -381,13 +343,15 @@ static void integrity(struct out *o, const struct rein_report *r)
 	rein_hex(v->head.pub, 32, key);
 	rein_event_time(v->head.time_ns, time);
 	snprintf(lines, sizeof(lines),
-		 "All %s lines were read, hashed and found to be those under the signed tree head below%s"
+		 "All %s lines were read, hashed and found to be those under the signed tree head "
+		 "below%s"
 		 "%s. Whoever kept an earlier head can check that nothing before it has changed.",
-		 num(v->lines, n), v->first ? "; older segments were pruned, which is recorded" : "",
+		 rein_report_num(v->lines, n),
+		 v->first ? "; older segments were pruned, which is recorded" : "",
 		 v->loss_accepted ? "; the record itself says that earlier lines were lost" : "");
 	para(o, lines);
 	table(o, 2, (const char *const[]){"Tree head", ""});
-	cells(o, "td", (const char *const[]){"Lines covered", num(v->head.n, n)});
+	cells(o, "td", (const char *const[]){"Lines covered", rein_report_num(v->head.n, n)});
 	cells(o, "td", (const char *const[]){"Root (SHA-256)", hex});
 	cells(o, "td", (const char *const[]){"Signed at", time});
 	cells(o, "td", (const char *const[]){"Public key (Ed25519)", key});
@@ -399,29 +363,39 @@ static const char style[] =
 	"--held:#d9a406;--failed:#8250df;--refused:#cf222e}"
 	"@media(prefers-color-scheme:dark){:root{--fg:#e6edf3;--dim:#9aa4ae;--line:#30363d;"
 	"--bg:#0d1117;--card:#161b22}}"
-	"*{box-sizing:border-box}body{font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;"
+	"*{box-sizing:border-box}body{font:15px/1.5 system-ui,-apple-system,'Segoe "
+	"UI',Roboto,sans-serif;"
 	"color:var(--fg);background:var(--bg);max-width:960px;margin:0 auto;padding:32px 24px}"
 	"h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 10px;"
 	"border-bottom:1px solid var(--line);padding-bottom:6px}p{margin:8px 0}"
 	".sub{color:var(--dim);margin-bottom:20px}"
 	".cards{display:grid;grid-template-columns:repeat(4,1fr);gap:12px;margin:20px 0}"
-	".cards div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:12px 14px}"
+	".cards div{background:var(--card);border:1px solid "
+	"var(--line);border-radius:8px;padding:12px 14px}"
 	".cards b{display:block;font-size:24px;font-variant-numeric:tabular-nums}"
 	".cards span{color:var(--dim);font-size:13px}"
 	"table{border-collapse:collapse;width:100%;margin:8px 0;font-size:14px}"
 	"th,td{text-align:left;padding:6px 10px 6px 0;border-bottom:1px solid var(--line);"
-	"vertical-align:top;overflow-wrap:anywhere}th{color:var(--dim);font-weight:600}"
-	"td.n{font-variant-numeric:tabular-nums;white-space:nowrap}"
+	"vertical-align:top;white-space:nowrap}td.w{white-space:normal;overflow-wrap:anywhere;width:99%}th{color:var(--dim);font-weight:600}"
+	"td.n,th.n{font-variant-numeric:tabular-nums;white-space:nowrap;text-align:right;padding-"
+	"right:4px;"
+	"width:1%;padding-left:18px}"
 	"svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--dim)}"
 	".grid{stroke:var(--line)}.ok,.bar{fill:var(--ok)}.held{fill:var(--held)}"
 	".failed{fill:var(--failed)}.refused{fill:var(--refused)}"
 	".two{display:grid;grid-template-columns:1fr 1fr;gap:24px}figure{margin:8px 0}"
 	"figcaption{color:var(--dim);font-size:13px;font-weight:600}"
 	".bad{background:var(--refused);color:#fff;padding:10px 14px;border-radius:8px}"
-	".good{border-left:4px solid #1a7f37;background:var(--card);padding:10px 14px;border-radius:4px}"
-	"@media(max-width:640px){.cards{grid-template-columns:repeat(2,1fr)}.two{grid-template-columns:1fr}}"
-	"@media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}"
-	"table,svg,figure,.cards{break-inside:avoid}}";
+	".good{border-left:4px solid #1a7f37;background:var(--card);padding:10px "
+	"14px;border-radius:4px}"
+	"@media(max-width:640px){.cards{grid-template-columns:repeat(2,1fr)}.two{grid-template-"
+	"columns:1fr}}"
+	"@page{margin:18mm 16mm}"
+	"@media print{:root{--fg:#000;--dim:#444;--line:#bbb;--bg:#fff;--card:#fff}"
+	"body{max-width:none;padding:0;font-size:10.5pt;-webkit-print-color-adjust:exact;print-"
+	"color-adjust:exact}"
+	"h2{break-after:avoid}thead{display:table-header-group}tr,svg,figure,.cards{break-inside:"
+	"avoid}}";
 
 static void period(const struct rein_report *r, char out[96])
 {
@@ -432,7 +406,7 @@ static void period(const struct rein_report *r, char out[96])
 	snprintf(out, 96, "%.10s %.5s to %.10s %.5s UTC", a, a + 11, b, b + 11);
 }
 
-static void document(const struct rein_report *r, struct out *o)
+static void document(const struct rein_report *r, struct rein_report_out *o)
 {
 	const struct rein_stats *s = r->stats;
 	char span[96], line[256];
@@ -440,20 +414,22 @@ static void document(const struct rein_report *r, struct out *o)
 	period(r, span);
 	snprintf(line, sizeof(line), "%s, host %s", span, r->host);
 	if (o->html) {
-		rein_buf_printf(o->b,
-				"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-				"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-				"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-				"'none'; style-src 'unsafe-inline'\">"
-				"<title>Rein report</title><style>%s</style></head><body>"
-				"<h1>What the agents did</h1><div class=\"sub\">",
-				style);
-		esc(o, line);
+		rein_buf_printf(
+			o->b,
+			"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+			"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+			"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+			"'none'; style-src 'unsafe-inline'\">"
+			"<title>Rein report</title><style>%s</style></head><body>"
+			"<h1>What the agents did</h1><div class=\"sub\">",
+			style);
+		rein_report_esc(o, line);
 		rein_buf_cstr(o->b, "</div>\n");
-		rein_buf_cstr(o->b, r->broken ? "<p class=\"bad\">The record is not whole: see Integrity "
-						"below.</p>\n"
-					      : "<p class=\"good\">The record was verified for this "
-						"report and is whole.</p>\n");
+		rein_buf_cstr(o->b,
+			      r->broken ? "<p class=\"bad\">The record is not whole: see Integrity "
+					  "below.</p>\n"
+					: "<p class=\"good\">The record was verified for this "
+					  "report and is whole.</p>\n");
 	} else {
 		rein_buf_cstr(o->b, "# What the agents did\n\n");
 		para(o, line);
@@ -463,12 +439,12 @@ static void document(const struct rein_report *r, struct out *o)
 	summary(o, s);
 	if (o->html && s->ndays) {
 		heading(o, "Over time");
-		chart_days(o, s);
+		rein_report_chart_days(o, s);
 		rein_buf_cstr(o->b, "<div class=\"two\">");
-		chart_bars(o, &s->level, "Decisions by level");
-		chart_bars(o, &s->decision, "Decisions");
-		chart_bars(o, &s->agent, "Actions by agent");
-		chart_bars(o, &s->result, "Runs by result");
+		rein_report_chart_bars(o, &s->level, "Decisions by level");
+		rein_report_chart_bars(o, &s->decision, "Decisions");
+		rein_report_chart_bars(o, &s->agent, "Actions by agent");
+		rein_report_chart_bars(o, &s->result, "Runs by result");
 		rein_buf_cstr(o->b, "</div>\n");
 	} else {
 		tally_table(o, "Decisions by level", "Level", &s->level, 8);
@@ -476,6 +452,8 @@ static void document(const struct rein_report *r, struct out *o)
 		tally_table(o, "Actions by agent", "Agent", &s->agent, 20);
 		tally_table(o, "Runs by result", "Result", &s->result, 12);
 	}
+	agents(o, s);
+	notes(o, s);
 	tally_table(o, "Refused, by rule", "Rule", &s->refused_rule, 20);
 	tally_table(o, "Violations and limits", "Rule", &s->violation, 20);
 	tally_table(o, "Approvals, by whom", "Person", &s->approver, 20);
@@ -540,6 +518,7 @@ static void json(const struct rein_report *r, struct rein_buf *b)
 		       {"grave", s->grave},
 		       {"grave_approved", s->grave_approved},
 		       {"grave_refused", s->grave_refused},
+		       {"grave_kept_back", s->grave_kept},
 		       {"grave_unapproved", s->grave_unapproved}};
 	size_t n;
 	const struct control *c = controls(&n);
@@ -575,7 +554,7 @@ static void json(const struct rein_report *r, struct rein_buf *b)
 
 bool rein_report_write(const struct rein_report *r, const char *format, struct rein_buf *b)
 {
-	struct out o = {.b = b, .html = rein_streq(format, "html")};
+	struct rein_report_out o = {.b = b, .html = rein_streq(format, "html")};
 
 	if (rein_streq(format, "json"))
 		json(r, b);

@@ -20,12 +20,13 @@ enum {
 	A_FAILED = 64,
 	A_UNDONE = 128,
 	A_OVERRIDDEN = 256,
+	A_COMMITTED = 512,
 };
 
 struct action {
 	uint64_t hash; /* of the id; 0 = empty */
 	uint64_t day;
-	unsigned flags;
+	unsigned short flags, agent; /* agent: index + 1 */
 };
 
 struct rein_stats_map {
@@ -147,6 +148,7 @@ static unsigned flags_of(const struct rein_event *ev)
 		     : 0;
 	f |= ev->type == REIN_EV_UNDO ? A_UNDONE : 0;
 	f |= ev->type == REIN_EV_OVERRIDE ? A_OVERRIDDEN : 0;
+	f |= ev->type == REIN_EV_COMMIT ? A_COMMITTED : 0;
 	return f;
 }
 
@@ -193,6 +195,68 @@ static void add_numbers(struct rein_stats *s, const struct rein_event *ev)
 			tally(&s->approver, ev->approver[i]);
 }
 
+static void copy(char *out, size_t cap, struct rein_str s)
+{
+	size_t n = s.n < cap ? s.n : cap - 1;
+
+	while (n && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+		n--;
+	if (n)
+		memcpy(out, s.p, n);
+	out[n] = '\0';
+}
+
+/* Index + 1; 0: there are too many. */
+static unsigned short agent_of(struct rein_stats *s, struct rein_str name)
+{
+	char key[48];
+
+	copy(key, sizeof(key), name.n ? name : STR("(none)"));
+	for (unsigned i = 0; i < s->nagents; i++)
+		if (rein_streq(s->by_agent[i].name, key))
+			return (unsigned short)(i + 1);
+	if (s->nagents == REIN_STATS_NAMES)
+		return 0;
+	memcpy(s->by_agent[s->nagents].name, key, sizeof(key));
+	return (unsigned short)++s->nagents;
+}
+
+static bool is_notable(const struct rein_event *ev)
+{
+	switch (ev->type) {
+	case REIN_EV_VIOLATION:
+	case REIN_EV_OVERRIDE:
+	case REIN_EV_STOP:
+	case REIN_EV_BREAKER:
+	case REIN_EV_ROLLBACK:
+	case REIN_EV_UNDO:
+	case REIN_EV_ALERT:
+	case REIN_EV_REPAIR:
+		return true;
+	case REIN_EV_DECISION:
+	case REIN_EV_APPROVAL:
+		return is(ev->decision, "deny");
+	default:
+		return false;
+	}
+}
+
+static void note(struct rein_stats *s, const struct rein_event *ev)
+{
+	struct rein_stats_note *n = &s->note[s->nnotes++ % REIN_STATS_NOTES];
+	struct rein_str text = ev->command.n	   ? ev->command
+			       : ev->detail.n	   ? ev->detail
+			       : ev->reason.n	   ? ev->reason
+			       : ev->effects.npath ? ev->effects.path[0]
+						   : ev->txn;
+
+	*n = (struct rein_stats_note){.time_ns = ev->time_ns, .type = ev->type};
+	copy(n->agent, sizeof(n->agent), ev->agent);
+	copy(n->rule, sizeof(n->rule), ev->rule);
+	copy(n->word, sizeof(n->word), ev->decision.n ? ev->decision : ev->result);
+	copy(n->text, sizeof(n->text), text);
+}
+
 int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rein_err *err)
 {
 	struct rein_str id = ev->action.n ? ev->action : ev->txn;
@@ -204,6 +268,8 @@ int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rei
 	s->first_ns = !s->first_ns || ev->time_ns < s->first_ns ? ev->time_ns : s->first_ns;
 	s->last_ns = ev->time_ns > s->last_ns ? ev->time_ns : s->last_ns;
 	add_numbers(s, ev);
+	if (is_notable(ev))
+		note(s, ev);
 	if (!id.n && ev->type == REIN_EV_REQUEST)
 		id = ev->id;
 	if (!id.n || !flags)
@@ -211,7 +277,9 @@ int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rei
 	a = action_of(s, id);
 	if (!a)
 		return rein_err_nomem(err);
-	a->flags |= flags;
+	a->flags |= (unsigned short)flags;
+	if (ev->type == REIN_EV_REQUEST && !a->agent)
+		a->agent = agent_of(s, ev->agent);
 	if (!a->day)
 		a->day = ev->time_ns / (86400 * REIN_NS_PER_S);
 	return 0;
@@ -245,8 +313,22 @@ static void finish_action(struct rein_stats *s, const struct action *a)
 		s->grave++;
 		s->grave_approved += !!(a->flags & A_APPROVED);
 		s->grave_refused += (a->flags & A_REFUSED) && !(a->flags & A_APPROVED);
-		s->grave_unapproved +=
-			(a->flags & A_RAN) && !(a->flags & (A_APPROVED | A_REFUSED));
+		/* ran in its box, and nothing of it was let out */
+		s->grave_kept += (a->flags & A_RAN) && (a->flags & A_HELD) &&
+				 !(a->flags & (A_APPROVED | A_REFUSED | A_COMMITTED));
+		s->grave_unapproved += (a->flags & A_RAN) &&
+				       !(a->flags & (A_APPROVED | A_REFUSED)) &&
+				       (!(a->flags & A_HELD) || (a->flags & A_COMMITTED));
+	}
+	if (acted && a->agent) {
+		struct rein_stats_agent *g = &s->by_agent[a->agent - 1];
+
+		g->actions++;
+		g->refused += !!(a->flags & A_REFUSED);
+		g->held += !!(a->flags & A_HELD);
+		g->failed += !!(a->flags & A_FAILED);
+		g->undone += !!(a->flags & A_UNDONE);
+		g->committed += !!(a->flags & A_COMMITTED);
 	}
 	if (d) {
 		d->actions++;
@@ -263,6 +345,15 @@ static int by_count(const void *a, const void *b)
 	return x->n > y->n ? -1 : x->n < y->n ? 1 : strcmp(x->name, y->name);
 }
 
+static int by_actions(const void *a, const void *b)
+{
+	const struct rein_stats_agent *x = a, *y = b;
+
+	return x->actions > y->actions	 ? -1
+	       : x->actions < y->actions ? 1
+					 : strcmp(x->name, y->name);
+}
+
 static int by_day(const void *a, const void *b)
 {
 	const struct rein_stats_day *x = a, *y = b;
@@ -272,8 +363,8 @@ static int by_day(const void *a, const void *b)
 
 void rein_stats_finish(struct rein_stats *s)
 {
-	struct rein_tally *const all[] = {&s->level,	&s->decision,	   &s->result,	&s->agent,
-					  &s->approver, &s->refused_rule, &s->reach,	&s->kind,
+	struct rein_tally *const all[] = {&s->level,	&s->decision,	    &s->result,	  &s->agent,
+					  &s->approver, &s->refused_rule,   &s->reach,	  &s->kind,
 					  &s->user,	&s->level_decision, &s->violation};
 
 	for (size_t i = 0; s->map && i < s->map->cap; i++)
@@ -281,6 +372,8 @@ void rein_stats_finish(struct rein_stats *s)
 			finish_action(s, &s->map->v[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		qsort(all[i]->v, all[i]->n, sizeof(all[i]->v[0]), by_count);
+	if (s->nagents)
+		qsort(s->by_agent, s->nagents, sizeof(s->by_agent[0]), by_actions);
 	if (s->ndays)
 		qsort(s->day, s->ndays, sizeof(*s->day), by_day);
 }

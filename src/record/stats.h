@@ -33,6 +33,19 @@ struct rein_stats_day {
 	uint64_t actions, refused, held, failed;
 };
 
+struct rein_stats_agent {
+	char name[48];
+	uint64_t actions, refused, held, failed, undone, committed;
+};
+
+/* Something a person should see by itself, not only as a count. */
+struct rein_stats_note {
+	uint64_t time_ns;
+	enum rein_event_type type;
+	char agent[24], rule[64], word[24], text[200];
+};
+#define REIN_STATS_NOTES 25 /* the newest */
+
 struct rein_stats {
 	uint64_t events, first_ns, last_ns;
 	uint64_t type[REIN_EV__MAX];
@@ -43,7 +56,11 @@ struct rein_stats {
 	struct rein_histogram run, decide;
 	/* Actions: all events that share an action id count once. */
 	uint64_t actions, runs, runs_recorded, refused, held, failed, undone, overridden;
-	uint64_t grave, grave_approved, grave_refused, grave_unapproved;
+	uint64_t grave, grave_approved, grave_refused, grave_kept, grave_unapproved;
+	struct rein_stats_agent by_agent[REIN_STATS_NAMES];
+	unsigned nagents;
+	struct rein_stats_note note[REIN_STATS_NOTES]; /* a ring; all that were, counted by nnotes */
+	uint64_t nnotes;
 	struct rein_stats_day *day;
 	size_t ndays, day_cap;
 	struct rein_stats_map *map; /* of actions */
