@@ -341,6 +341,32 @@ static void run_shell_word(struct ctx *cx, struct call *c, const struct field *f
 	effect_code(cx, &d, "shell", f->at);
 }
 
+/* PowerShell is not read as such: its cmdlets are programs, its ways to run text are words. */
+static void powershell_words(struct ctx *cx, const struct field *f)
+{
+	static const struct {
+		const char *word;
+		enum rein_level level;
+		const char *why;
+	} rows[] = {
+		{"invoke-expression", REIN_LEVEL_DANGEROUS, "runs text as code"},
+		{"iex ", REIN_LEVEL_DANGEROUS, "runs text as code"},
+		{"|iex", REIN_LEVEL_DANGEROUS, "runs text as code"},
+		{"| iex", REIN_LEVEL_DANGEROUS, "runs text as code"},
+		{"downloadstring", REIN_LEVEL_DANGEROUS, "downloads code"},
+		{"frombase64string", REIN_LEVEL_DANGEROUS, "decodes what it runs"},
+		{"remove-item", REIN_LEVEL_DESTRUCTIVE, "deletes files"},
+		{"clear-content", REIN_LEVEL_DESTRUCTIVE, "empties files"},
+		{"format-volume", REIN_LEVEL_DESTRUCTIVE, "formats a disk"},
+		{"clear-disk", REIN_LEVEL_DESTRUCTIVE, "empties a disk"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (str_has_ci(f->s, rows[i].word) && !str_has_ci(f->s, "-whatif"))
+			fact(cx, REIN_FACT_EXEC, rows[i].level, REIN_REACH_CONTAINED, f->at, rows[i].word,
+			     rows[i].why);
+}
+
 void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f)
 {
 	switch (role) {
@@ -389,6 +415,8 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 			effect_device(cx, f);
 		return;
 	case ROLE_SHELL:
+		if (str_in(rein_str(c->top->name), "pwsh powershell powershell.exe"))
+			powershell_words(cx, f);
 		run_shell_word(cx, c, f);
 		return;
 	case ROLE_PROG:

@@ -29,7 +29,7 @@ enum kw sh_keyword(struct parser *p, size_t *end)
 	text[n] = '\0';
 	*end = j;
 	for (size_t k = KW_IF; k <= KW_NOT; k++)
-		if (!strcmp(text, kw_text[k]))
+		if (text[0] == kw_text[k][0] && !strcmp(text, kw_text[k]))
 			return (enum kw)k;
 	return KW_NONE;
 }

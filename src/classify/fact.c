@@ -40,6 +40,16 @@ const char *show(struct ctx *cx, struct rein_str s)
 	return out.p ? out.p : "";
 }
 
+static enum rein_level weakest(const struct ctx *cx)
+{
+	enum rein_level level = REIN_LEVEL_DESTRUCTIVE;
+
+	for (size_t i = 0; i < cx->n_facts; i++)
+		if (cx->facts[i].level < level)
+			level = cx->facts[i].level;
+	return level;
+}
+
 /* The worst facts are kept when there are more than fit. */
 static struct rein_fact *slot(struct ctx *cx, const struct rein_fact *f)
 {
@@ -79,13 +89,6 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		f.start = cx->at.start;
 		f.end = cx->at.end;
 	}
-	for (size_t i = 0; i < cx->n_facts; i++) {
-		const struct rein_fact *o = &cx->facts[i];
-
-		if (o->kind == f.kind && o->level == f.level && o->start == f.start &&
-		    o->end == f.end && o->reason == f.reason)
-			return NULL;
-	}
 	if (f.level > cx->level)
 		cx->level = f.level;
 	if (f.reach > cx->reach)
@@ -94,9 +97,20 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		cx->worst = f;
 		cx->has_worst = true;
 	}
+	if (cx->n_facts == REIN_VERDICT_FACTS && f.level <= cx->weakest)
+		return NULL; /* no room for one that is no worse: keeps many commands linear */
+	for (size_t i = cx->n_facts; i-- > 0;) {
+		const struct rein_fact *o = &cx->facts[i];
+
+		if (o->start == f.start && o->end == f.end && o->kind == f.kind && o->level == f.level &&
+		    o->reason == f.reason)
+			return NULL;
+	}
 	to = slot(cx, &f);
 	if (to)
 		*to = f;
+	if (cx->n_facts == REIN_VERDICT_FACTS)
+		cx->weakest = weakest(cx);
 	return to;
 }
 
@@ -475,7 +489,8 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 		return;
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
 		return;
-	if (str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) {
+	if ((str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) ||
+	    (str_in(name, "HISTSIZE HISTFILESIZE") && value && str_is(value->s, "0"))) {
 		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, at, show(cx, name),
 		     "stops the shell from keeping its history");
 		return;

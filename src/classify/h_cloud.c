@@ -12,6 +12,15 @@ static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 }
 
 /* Reading a secret's value (not its name) out of a service. */
+static bool argv_has(const struct call *c, const char *word)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_is(c->argv[i].s, word) ||
+		    (str_starts(c->argv[i].s, word) && c->argv[i].s.p[strlen(word)] == '='))
+			return true;
+	return false;
+}
+
 static void secret_reads(struct ctx *cx, struct call *c)
 {
 	bool secret = false;
@@ -23,6 +32,14 @@ static void secret_reads(struct ctx *cx, struct call *c)
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads a credential");
 		if (i == 0 && str_is(s, "read") && str_has(rein_str(c->top->name), "op"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads the value of a secret");
+		if (str_in(s, "get-parameter get-parameters get-parameters-by-path") &&
+		    argv_has(c, "--with-decryption"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads the value of a secret");
+		if (i == 1 && str_is(s, "get") && str_is(c->ops.v[0].s, "item") &&
+		    (argv_has(c, "--fields") || argv_has(c, "--reveal") || argv_has(c, "--otp")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");
 		if (i < 3 && (str_has(s, "secret") || str_in(s, "ssm keyvault kv vault token tokens")))

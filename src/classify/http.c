@@ -103,11 +103,22 @@ static bool body_deletes(struct ctx *cx, struct rein_str body)
 	return false;
 }
 
+/* {"query": "…"}: GraphQL sends its text as a string; a search engine's query is an object. */
+static bool has_query(struct rein_str body)
+{
+	const char *at = body.n ? memmem(body.p, body.n, "\"query\"", 7) : NULL;
+
+	for (at = at ? at + 7 : NULL; at && at < body.p + body.n && strchr(" \t:", *at); at++)
+		;
+	return at && at < body.p + body.n && *at != '{';
+}
+
 static void judge_body(struct ctx *cx, struct rein_str method, const struct url *u,
 		       struct rein_str body, struct range at)
 {
 	const char *host = show(cx, u->host);
-	bool graphql = str_has_ci(u->path, "graphql") || str_has(body, "\"query\"");
+	bool graphql = str_has_ci(u->path, "graphql") ||
+		       (has_query(body) && !path_deletes(cx, u->path));
 
 	if (graphql && !str_has_ci(body, "mutation") && body.n && !has_hole(body)) {
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_SAFE, REIN_REACH_READONLY, at, host,

@@ -135,6 +135,7 @@ struct ctx {
 	struct rein_fact *facts;
 	size_t n_facts;
 	struct rein_fact worst;
+	enum rein_level weakest; /* of the facts that are kept, once there is no room for more */
 	bool has_worst;
 	enum rein_level level;
 	enum rein_reach reach;

@@ -46,6 +46,8 @@ static void skip_quoted(struct sql *q, char end, bool backslash)
 			return;
 		}
 	}
+	if (q->i > q->s.n) /* a backslash was the last byte */
+		q->i = q->s.n;
 }
 
 static bool skip_dollar(struct sql *q)

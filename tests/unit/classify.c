@@ -40,6 +40,23 @@ static const struct rein_verdict *judge(struct rein_classifier *c, const char *t
 	return v;
 }
 
+/* In depth: options with their arities, sub-commands or a grammar of its own, not only a level. */
+static void knowledge_is_deep(void **state)
+{
+	size_t deep = 0, any = 0;
+
+	(void)state;
+	for (size_t i = 0; i < know_builtin.n_cmds; i++) {
+		const struct know_cmd *k = &know_builtin.cmds[i];
+
+		any++;
+		deep += k->handler || k->n_subs > 0 || k->n_opts >= 4;
+	}
+	print_message("%zu programs, %zu in depth, %zu examples\n", any, deep, know_builtin.n_examples);
+	assert_true(any >= 1000);
+	assert_true(deep >= 350);
+}
+
 static void examples_classify_as_stated(void **state)
 {
 	struct rein_classifier *c = fresh();
@@ -332,6 +349,7 @@ static void place_depends_on_cwd_and_workspace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knowledge_is_deep),
 		cmocka_unit_test(examples_classify_as_stated),
 		cmocka_unit_test(cases_classify_as_stated),
 		cmocka_unit_test(ranges_point_at_the_bytes),
