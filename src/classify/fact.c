@@ -443,9 +443,12 @@ static bool env_match(struct rein_str name, const char *pat)
 
 static const struct know_env *env_find(struct rein_str name)
 {
-	for (size_t i = 0; i < know_builtin.n_envs; i++)
-		if (env_match(name, know_builtin.envs[i].pattern))
+	for (size_t i = 0; name.n && i < know_builtin.n_envs; i++) {
+		const char *pattern = know_builtin.envs[i].pattern;
+
+		if ((pattern[0] == name.p[0] || pattern[0] == '*') && env_match(name, pattern))
 			return &know_builtin.envs[i];
+	}
 	return NULL;
 }
 

@@ -161,7 +161,8 @@ struct ctx {
 
 	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
 	unsigned parse_depth;
-	size_t sql_bytes; /* given to the grammar so far */
+	size_t sql_bytes;   /* given to the grammar so far */
+	size_t value_bytes; /* of variables so far */
 	unsigned privileged;
 	bool lastpipe, extglob;
 	bool over; /* the budget is used up: nothing more is looked at */

@@ -287,6 +287,9 @@ static bool know_match(const struct know_path *k, const struct probe *p)
 	case KPATH_DIR:
 		return (p->mask & k->mask) && suffix_match(p->path, k->pattern);
 	case KPATH_SUFFIX:
+		if (p->literal && k->pattern[k->len - 1] != '*' &&
+		    (p->path.p[p->path.n - 1] | 32) != (k->pattern[k->len - 1] | 32))
+			return false;
 		return suffix_match(p->path, k->pattern);
 	case KPATH_NAME:
 		if (p->literal && p->base.n != k->len)

@@ -8,6 +8,7 @@
 #define MAX_TOKENS 384
 #define SQL_ALONE  8192 /* bytes given to the grammar: as an action of its own */
 #define SQL_INSIDE 2048 /* in all of a command */
+#define SQL_CALL   100	/* what one more text counts besides its length */
 
 struct token {
 	char word[20]; /* upper case; "'" for a string, one byte for punctuation */
@@ -507,7 +508,7 @@ static bool by_grammar(struct sql *q, enum dialect dialect)
 	if (!cx_sql(q->cx) || dialect == DIALECT_OTHER || q->s.n > most - q->cx->sql_bytes ||
 	    q->cx->sql_bytes > most || has_client_command(q->s))
 		return false;
-	q->cx->sql_bytes += q->s.n;
+	q->cx->sql_bytes += q->s.n + SQL_CALL;
 	r = arena_new(q->cx->a, struct rein_sql_report);
 	if (!cx_sql(q->cx)(q->s, r))
 		return false;

@@ -6,7 +6,8 @@
 #include "classify/value.h"
 
 #define MAX_ALTS     8
-#define MAX_VALUE    ((size_t)1 << 18)
+#define MAX_VALUE    ((size_t)1 << 16)
+#define MAX_VALUES   ((size_t)1 << 19) /* bytes of all values ever: doubling one again and again stays cheap */
 
 enum undo_kind { UNDO_VAR, UNDO_NEW_VAR, UNDO_CWD };
 
@@ -134,7 +135,8 @@ static struct value *value_new(struct ctx *cx, struct rein_str s, uint16_t taint
 {
 	struct value *val = arena_new(cx->a, struct value);
 
-	if (s.n > MAX_VALUE) {
+	cx->value_bytes += s.n;
+	if (s.n > MAX_VALUE || (cx->value_bytes > MAX_VALUES && s.n > 1024)) {
 		s = STR("\001");
 		cx_incomplete(cx, cx->at, "a value is too long to follow");
 	}

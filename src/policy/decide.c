@@ -138,10 +138,10 @@ static const char *options_of(struct rein_str program)
 
 static struct rein_str base_of(struct rein_str s)
 {
-	for (size_t i = s.n; i > 0; i--)
-		if (s.p[i - 1] == '/')
-			return (struct rein_str){s.p + i, s.n - i};
-	return s;
+	/* longer than the kernel takes: no name of a program, and not to be searched for every rule */
+	const char *slash = s.n && s.n <= 4096 ? memrchr(s.p, '/', s.n) : NULL;
+
+	return slash ? (struct rein_str){slash + 1, (size_t)(s.p + s.n - slash - 1)} : s;
 }
 
 static bool takes_next(const char *options, struct rein_str w)
@@ -274,8 +274,12 @@ static bool from_system(struct rein_str program)
 
 static enum match match_program(const struct rule *r, struct rein_str program)
 {
-	struct rein_str base = base_of(program);
+	struct rein_str base;
 	enum match m;
+
+	if (program.n > 4096) /* longer than the kernel takes: whatever becomes of it */
+		return MATCH_MAYBE;
+	base = base_of(program);
 
 	if (program.n == base.n)
 		return match_word(&r->program, program);

@@ -10,6 +10,7 @@
 #include "policy/internal.h"
 
 #define SPECIALS "\001\002\003"
+#define WORD_LONG 4096
 
 bool is_pattern(const char *s)
 {
@@ -73,7 +74,8 @@ static bool rootless(struct rein_str path)
 /* Could a text with unknown stretches be one the pattern matches? Compare what both are sure of. */
 static bool compatible(const char *pattern, struct rein_str s)
 {
-	size_t head = strcspn(pattern, "*?[\\"), known = find_special(s), n = strlen(pattern), tail, left;
+	size_t head = strcspn(pattern, "*?[\\"), n = strlen(pattern), tail, left;
+	size_t known = find_special(s.n > WORD_LONG ? (struct rein_str){s.p, WORD_LONG} : s);
 
 	if (!n)
 		return known == 0;
@@ -83,7 +85,7 @@ static bool compatible(const char *pattern, struct rein_str s)
 		return false;
 	for (tail = 0; tail < n && !strchr("*?[]\\", pattern[n - 1 - tail]); tail++)
 		;
-	for (left = 0; left < s.n && (s.p[s.n - 1 - left] < '\001' || s.p[s.n - 1 - left] > '\003'); left++)
+	for (left = 0; left < s.n && left < n && (s.p[s.n - 1 - left] < '\001' || s.p[s.n - 1 - left] > '\003'); left++)
 		;
 	if (left < tail)
 		tail = left;
@@ -92,7 +94,7 @@ static bool compatible(const char *pattern, struct rein_str s)
 
 static bool glob_word(const char *pattern, struct rein_str word)
 {
-	char text[1024];
+	char text[WORD_LONG + 1];
 
 	if (!is_pattern(pattern))
 		return rein_str_eq(rein_str(pattern), word);
@@ -107,12 +109,17 @@ static bool glob_word(const char *pattern, struct rein_str word)
 	return rein_glob_name(pattern, text);
 }
 
+/*
+ * A word longer than any path is not looked at to its end for every rule: what a pattern could still match in
+ * it is "perhaps", never "no".
+ */
 enum match match_word(const struct strs *patterns, struct rein_str word)
 {
-	bool unsure = find_special(word) < word.n, maybe = false;
+	bool is_long = word.n > WORD_LONG, maybe = false;
+	bool unsure = find_special(is_long ? (struct rein_str){word.p, WORD_LONG} : word) < (is_long ? WORD_LONG : word.n);
 
 	for (size_t i = 0; i < patterns->n; i++) {
-		if (unsure)
+		if (unsure || (is_long && is_pattern(patterns->v[i])))
 			maybe |= compatible(patterns->v[i], word);
 		else if (glob_word(patterns->v[i], word))
 			return MATCH_YES;
