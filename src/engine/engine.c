@@ -301,11 +301,16 @@ static int sync_trail(void *arg, struct rein_err *err)
 	return rein_trail_sync(arg, err);
 }
 
+struct errand {
+	const struct rein_engine *e;
+	const struct rein_run *r;
+};
+
 static void meanwhile(void *arg)
 {
-	const struct rein_run *r = arg;
+	const struct errand *x = arg;
 
-	rein_tx_tidy(&r->tx);
+	rein_tx_tidy(&x->e->state, &x->r->tx);
 }
 
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
@@ -320,6 +325,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.defaults = r->view.env.v,
 		.cwd = r->view.cwd,
 	};
+	struct errand errand = {e, r};
 	struct rein_box_spec spec = {
 		.argv = o->argv,
 		.cwd = r->view.cwd,
@@ -338,7 +344,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.before_start = sync_trail, /* while the box is built */
 		.before_start_arg = &r->trail,
 		.meanwhile = meanwhile,
-		.meanwhile_arg = r,
+		.meanwhile_arg = &errand,
 	};
 
 	if (rein_engine_limits(o, r->policy, &r->settings, &spec.limits, err) < 0)

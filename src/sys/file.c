@@ -85,22 +85,60 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
+/* Where a file is written before it gets its name. */
+static void name_beside(const char *name, char tmp[NAME_MAX + 1])
+{
+	snprintf(tmp, NAME_MAX + 1, "%.200s.%d.new", name, (int)getpid());
+}
+
+static int write_beside(int dirfd, const char *tmp, struct rein_str data, bool sync,
+			struct rein_err *err)
+{
+	auto_close int fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+				   0600);
+
+	if (fd < 0)
+		return rein_err_errno(err, "create '%s'", tmp);
+	if (write_all(fd, data.p, data.n) < 0 || (sync && fsync(fd) < 0)) {
+		rein_err_errno(err, "write '%s'", tmp);
+		unlinkat(dirfd, tmp, 0);
+		return -err->code;
+	}
+	return 0;
+}
+
 int rein_file_replace(int dirfd, const char *name, struct rein_str data, enum rein_sync sync,
 		      struct rein_err *err)
 {
 	char tmp[NAME_MAX + 1];
-	auto_close int fd = -1;
 
-	snprintf(tmp, sizeof(tmp), "%.200s.%d.new", name, (int)getpid());
-	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return rein_err_errno(err, "create '%s'", tmp);
-	if (write_all(fd, data.p, data.n) < 0 || (sync && fsync(fd) < 0) ||
-	    renameat(dirfd, tmp, dirfd, name) < 0 || (sync == REIN_SYNC_DURABLE && fsync(dirfd) < 0)) {
+	name_beside(name, tmp);
+	if (write_beside(dirfd, tmp, data, sync, err) < 0)
+		return -err->code;
+	if (renameat(dirfd, tmp, dirfd, name) < 0 ||
+	    (sync == REIN_SYNC_DURABLE && fsync(dirfd) < 0)) {
 		rein_err_errno(err, "write '%s'", name);
 		unlinkat(dirfd, tmp, 0);
 		return -err->code;
 	}
+	return 0;
+}
+
+int rein_file_stage(int dirfd, const char *name, struct rein_str data, struct rein_err *err)
+{
+	char tmp[NAME_MAX + 1];
+
+	name_beside(name, tmp);
+	return write_beside(dirfd, tmp, data, false, err);
+}
+
+int rein_file_publish(int dirfd, const char *name, struct rein_err *err)
+{
+	char tmp[NAME_MAX + 1];
+
+	name_beside(name, tmp);
+	if (renameat(dirfd, tmp, dirfd, name) < 0)
+		return rein_err_errno(err, "write '%s'", name);
 	return 0;
 }
 

@@ -19,6 +19,12 @@ enum rein_sync {
 int rein_file_replace(int dirfd, const char *name, struct rein_str data, enum rein_sync sync,
 		      struct rein_err *err);
 /*
+ * The two halves of it, for who syncs several files at once in between: written beside; put in its
+ * place. What is staged and not published stays, under a name nobody reads.
+ */
+int rein_file_stage(int dirfd, const char *name, struct rein_str data, struct rein_err *err);
+int rein_file_publish(int dirfd, const char *name, struct rein_err *err);
+/*
  * Make dst's bytes equal src's, holes kept, both at any size before. Shares blocks where the
  * filesystem can. dst is grown before a byte of it changes, so that a full disk is found first.
  */

@@ -5,8 +5,8 @@
  *  1. content and directories of the private side durable (one syncfs a filesystem)
  *  2. the list of steps in STATE/journal/ID, durable
  *  3. the steps; if one fails, all of them backward
- *  4. the real side durable
- *  5. the journal moves to STATE/txn/ID/ops: done. If that is lost, recovery finds every step
+ *  4. the real side durable, and with it, still beside its place, the new description
+ *  5. that takes its place, and the journal moves to STATE/txn/ID/ops: done. If that is lost, recovery finds every step
  *     taken and does it again.
  *
  * Content must be durable before the journal: RENAME_EXCHANGE orders nothing on ext4, a power cut
@@ -229,22 +229,83 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 	return 0;
 }
 
+/*
+ * What the transaction will be when the steps are durable: written beside the old description, so
+ * that the one sync covers both.
+ */
+struct outcome {
+	struct rein_tx tx;	/* a shallow copy, as is the list */
+	struct rein_changes changes;
+	bool staged;
+};
+
+static void outcome_done(struct outcome *o)
+{
+	rein_free(o->changes.v);
+}
+
+static void foresee(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+		    const struct rein_changes *c, bool forward, struct outcome *ret)
+{
+	struct rein_err ignored = {0};
+
+	*ret = (struct outcome){.tx = *t, .changes = *c};
+	ret->changes.v = rein_calloc(c->n ? c->n : 1, sizeof(*c->v));
+	if (!ret->changes.v)
+		return;
+	if (c->n)
+		memcpy(ret->changes.v, c->v, c->n * sizeof(*c->v));
+	refresh(s, d, &ret->changes, forward);
+	ret->tx.state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
+	ret->tx.decided_ns = rein_now_ns();
+	ret->staged = rein_tx_stage(&ret->tx, &ret->changes, &ignored) == 0;
+}
+
+/* It is durable: give it its place. */
+static int settle(const struct rein_state *s, const struct outcome *o, struct rein_tx *t,
+		  struct rein_changes *c, struct rein_err *err)
+{
+	t->state = o->tx.state;
+	t->decided_ns = o->tx.decided_ns;
+	if (c->n)
+		memcpy(c->v, o->changes.v, c->n * sizeof(*c->v));
+	if (rein_tx_publish(t, err) < 0)
+		return -err->code;
+	return close_journal(s, t, err);
+}
+
+static int take_steps(const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+		      struct rein_err *err)
+{
+	if (rein_ops_apply(ops, d, forward, err) == 0)
+		return 0;
+	/* what a mode of our own files forbids is tried once more with the right to it */
+	if (!rein_master_own_files(err->sys))
+		return -err->code;
+	return rein_ops_apply(ops, d, forward, err);
+}
+
 static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
+	auto_(outcome_done) struct outcome o = {0};
+	int rc;
+
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
 	    write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
-	/* what a mode of our own files forbids is tried once more with the right to it */
-	if (carry_out(ops, d, forward, err) < 0 &&
-	    (!rein_master_own_files(err->sys) || carry_out(ops, d, forward, err) < 0))
+	if (take_steps(ops, d, forward, err) < 0)
+		return go_back(s, t, c, ops, d, forward, err);
+	foresee(s, t, d, c, forward, &o);
+	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
 	/*
 	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the
 	 * next command writes it: that is no failure of the commit.
 	 */
-	t->unfinished = finish(s, t, d, c, forward, err) < 0;
+	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
+	t->unfinished = rc < 0;
 	*err = (struct rein_err){0};
 	return 0;
 }
@@ -286,7 +347,7 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
 	    check_again(s, t, c, true, err) < 0 ||
-	    rein_remove_work(t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+	    rein_remove_work(s, t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	/* recovery must find what the journal belongs to */
 	rein_changes_sum(c, &t->sum);

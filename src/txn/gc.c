@@ -142,7 +142,8 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 			return -err->code;
 	}
 	if (!o->dry_run && (empty_trash(s, err) < 0 || rein_moved_trim(s, err) < 0 ||
-			    rein_tree_remove(s->fd, "spare", err) < 0))
+			    rein_tree_remove(s->fd, "spare", err) < 0 ||
+			    rein_tree_remove(s->fd, "used", err) < 0))
 		return -err->code;
 	*ret = r;
 	return 0;

@@ -14,9 +14,18 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 bool rein_spare_take(const struct rein_state *s, const char *id);
 bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);
 
+/*
+ * Both descriptions of a transaction, written and then put in their places: what lies between makes
+ * them durable.
+ */
+int rein_tx_stage(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
+int rein_tx_publish(const struct rein_tx *t, struct rein_err *err);
+
 int rein_remove_store(const struct rein_root *r, struct rein_err *err);
-/* The overlay's work directory. */
-int rein_remove_work(const struct rein_tx *t, struct rein_err *err);
+/* The overlay's work directory: with an index it may hold links that would count. s may be NULL. */
+int rein_remove_work(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err);
+/* Out of the way, to be removed when there is time (rein_tx_tidy). False: not possible. */
+bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_t root);
 
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,

@@ -75,51 +75,58 @@ static void put_num(struct rein_buf *b, const char *key, uint64_t v)
 	rein_buf_printf(b, "%s\t%llu\n", key, (unsigned long long)v);
 }
 
+static int format(const struct rein_tx *t, struct rein_buf *b, struct rein_err *err)
+{
+	put(b, "rein-txn", "1");
+	put(b, "id", t->id);
+	put(b, "state", rein_tx_state_name(t->state));
+	put_num(b, "created", t->created_ns);
+	put_num(b, "ended", t->ended_ns);
+	put_num(b, "decided", t->decided_ns);
+	put_num(b, "status", (uint64_t)t->status);
+	put_num(b, "end", (uint64_t)t->end);
+	put(b, "workspace", t->workspace ? t->workspace : "");
+	put(b, "cwd", t->cwd ? t->cwd : "");
+	if (t->action)
+		put(b, "action", t->action);
+	if (t->agent)
+		put(b, "agent", t->agent);
+	put_num(b, "level", (uint64_t)t->level);
+	put_num(b, "reach", (uint64_t)t->reach);
+	if (t->reason)
+		put(b, "reason", t->reason);
+	for (size_t i = 0; i < t->argc; i++)
+		put(b, "arg", t->argv[i]);
+	for (size_t i = 0; i < t->nroots; i++) {
+		put(b, "root", t->roots[i].real);
+		put(b, "store", t->roots[i].store);
+		put(b, "upper", t->roots[i].upper);
+		put(b, "work", t->roots[i].work);
+		if (t->roots[i].mask)
+			put(b, "mask", t->roots[i].mask);
+		put_num(b, "staged", t->roots[i].staged);
+		put_num(b, "begin", (uint64_t)t->begin_ns[i]);
+	}
+	put_num(b, "sum.created", t->sum.created);
+	put_num(b, "sum.modified", t->sum.modified);
+	put_num(b, "sum.deleted", t->sum.deleted);
+	put_num(b, "sum.renamed", t->sum.renamed);
+	put_num(b, "sum.meta", t->sum.meta);
+	put_num(b, "sum.new", t->sum.bytes_new);
+	put_num(b, "sum.old", t->sum.bytes_old);
+	if (b->failed)
+		return rein_err_set(err, REIN_E_LIMIT, "the transaction's description is too large");
+	return 0;
+}
+
 int rein_tx_save(const struct rein_state *s, const struct rein_tx *t, bool sync,
 		  struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(META_MAX);
 
 	(void)s;
-	put(&b, "rein-txn", "1");
-	put(&b, "id", t->id);
-	put(&b, "state", rein_tx_state_name(t->state));
-	put_num(&b, "created", t->created_ns);
-	put_num(&b, "ended", t->ended_ns);
-	put_num(&b, "decided", t->decided_ns);
-	put_num(&b, "status", (uint64_t)t->status);
-	put_num(&b, "end", (uint64_t)t->end);
-	put(&b, "workspace", t->workspace ? t->workspace : "");
-	put(&b, "cwd", t->cwd ? t->cwd : "");
-	if (t->action)
-		put(&b, "action", t->action);
-	if (t->agent)
-		put(&b, "agent", t->agent);
-	put_num(&b, "level", (uint64_t)t->level);
-	put_num(&b, "reach", (uint64_t)t->reach);
-	if (t->reason)
-		put(&b, "reason", t->reason);
-	for (size_t i = 0; i < t->argc; i++)
-		put(&b, "arg", t->argv[i]);
-	for (size_t i = 0; i < t->nroots; i++) {
-		put(&b, "root", t->roots[i].real);
-		put(&b, "store", t->roots[i].store);
-		put(&b, "upper", t->roots[i].upper);
-		put(&b, "work", t->roots[i].work);
-		if (t->roots[i].mask)
-			put(&b, "mask", t->roots[i].mask);
-		put_num(&b, "staged", t->roots[i].staged);
-		put_num(&b, "begin", (uint64_t)t->begin_ns[i]);
-	}
-	put_num(&b, "sum.created", t->sum.created);
-	put_num(&b, "sum.modified", t->sum.modified);
-	put_num(&b, "sum.deleted", t->sum.deleted);
-	put_num(&b, "sum.renamed", t->sum.renamed);
-	put_num(&b, "sum.meta", t->sum.meta);
-	put_num(&b, "sum.new", t->sum.bytes_new);
-	put_num(&b, "sum.old", t->sum.bytes_old);
-	if (b.failed)
-		return rein_err_set(err, REIN_E_LIMIT, "the transaction's description is too large");
+	if (format(t, &b, err) < 0)
+		return -err->code;
 	return rein_file_replace(t->dirfd, "meta", (struct rein_str){b.p, b.n},
 				 sync ? REIN_SYNC_ORDERED : REIN_SYNC_NONE, err);
 }
@@ -394,4 +401,25 @@ int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c, 
 		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one transaction");
 	return rein_file_replace(t->dirfd, "changes", (struct rein_str){b.p, b.n},
 				 sync ? REIN_SYNC_ORDERED : REIN_SYNC_NONE, err);
+}
+
+int rein_tx_stage(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
+{
+	auto_buf struct rein_buf meta = REIN_BUF(META_MAX);
+	auto_buf struct rein_buf changes = REIN_BUF(1u << 30);
+
+	rein_changes_format(c, &changes);
+	if (changes.failed)
+		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one transaction");
+	if (format(t, &meta, err) < 0 ||
+	    rein_file_stage(t->dirfd, "changes", (struct rein_str){changes.p, changes.n}, err) < 0)
+		return -err->code;
+	return rein_file_stage(t->dirfd, "meta", (struct rein_str){meta.p, meta.n}, err);
+}
+
+int rein_tx_publish(const struct rein_tx *t, struct rein_err *err)
+{
+	if (rein_file_publish(t->dirfd, "changes", err) < 0)
+		return -err->code;
+	return rein_file_publish(t->dirfd, "meta", err);
 }

@@ -4,7 +4,8 @@
  * kept in STATE/spare and taken again: on some disks every removed directory is a request of its
  * own. A spare is STATE/txn/ID as it was: r0 with an empty upper and an empty work directory, and
  * "used", what the overlay had in the latter. Who takes the spare removes that while the box runs,
- * when there is nothing else to do.
+ * when there is nothing else to do; likewise STATE/used, the work directories of runs that were
+ * decided.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -110,9 +111,38 @@ bool rein_spare_give(const struct rein_state *s, struct rein_tx *t)
 	return t->blank && to && renameat2(s->txn_fd, t->id, s->fd, to, RENAME_NOREPLACE) == 0;
 }
 
-void rein_tx_tidy(const struct rein_tx *t)
+/* Links in an index count as links of the files they belong to: such a one goes at once. */
+static bool has_links(const char *work)
 {
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int fd = open(work, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	if (fd < 0)
+		return true;
+	return rein_names_read(fd, "index", &names, &ignored) < 0 ? ignored.sys != ENOENT : names.n > 0;
+}
+
+bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_t root)
+{
+	const struct rein_root *r = &t->roots[root];
+	auto_free char *to = rein_asprintf("used/%s.%zu", t->id, root);
+
+	if (!s || !to || r->staged || !rein_path_within(r->store, s->dir) || has_links(r->work) ||
+	    (mkdirat(s->fd, "used", 0700) < 0 && errno != EEXIST))
+		return false;
+	return renameat2(AT_FDCWD, r->work, s->fd, to, RENAME_NOREPLACE) == 0;
+}
+
+void rein_tx_tidy(const struct rein_state *s, const struct rein_tx *t)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int used = openat(s->fd, "used", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct rein_err ignored = {0};
 
 	rein_tree_remove(t->dirfd, "r0/used", &ignored);
+	if (used < 0 || rein_names_read(used, "", &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		rein_tree_remove(used, names.v[i], &ignored);
 }

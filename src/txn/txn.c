@@ -158,17 +158,18 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
 
-int rein_remove_work(const struct rein_tx *t, struct rein_err *err)
+int rein_remove_work(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
-		if (rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
+		if (!rein_spare_later(s, t, i) &&
+		    rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
 			return -err->code;
 	return 0;
 }
 
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err)
 {
-	if (rein_remove_work(t, err) < 0)
+	if (rein_remove_work(NULL, t, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < t->nroots; i++)
 		if (rein_mkdirs(AT_FDCWD, t->roots[i].work, err) < 0)
@@ -212,7 +213,7 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 		  struct rein_err *err)
 {
 	rein_changes_sum(c, &t->sum);
-	if (rein_remove_work(t, err) < 0 || keep_bases(t, c, err) < 0 ||
+	if (rein_remove_work(s, t, err) < 0 || keep_bases(t, c, err) < 0 ||
 	    rein_tx_save_changes(t, c, true, err) < 0)
 		return -err->code;
 	t->state = REIN_TX_HELD;

@@ -75,7 +75,7 @@ int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n
 void rein_tx_blank(const struct rein_state *s, struct rein_tx *t);
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
 /* Work that can wait until the box runs: what a former use of the directories left. */
-void rein_tx_tidy(const struct rein_tx *t);
+void rein_tx_tidy(const struct rein_state *s, const struct rein_tx *t);
 /* Make the layers fit to be mounted once more. */
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* RUNNING to HELD, with what the run changed. */
