@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 DESTDIR="$dir" meson install -C "$build" --no-rebuild >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 root=$dir$prefix
-for f in bin/rein libexec/rein/rein-box share/man/man1/rein.1 share/bash-completion/completions/rein share/zsh/site-functions/_rein \
+for f in bin/rein libexec/rein/rein-box libexec/rein/rein-gate share/man/man1/rein.1 share/bash-completion/completions/rein share/zsh/site-functions/_rein \
 	share/fish/vendor_completions.d/rein.fish include/rein/txn.h include/rein/error.h include/rein/classify.h include/rein/policy.h; do
 	[ -s "$root/$f" ] || { echo "not installed: $f"; exit 1; }
 done

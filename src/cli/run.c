@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "cli/judgement.h"
+#include "cli/network.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "engine/alerts.h"
@@ -24,7 +25,7 @@ enum decision { ASK = 0, COMMIT, DISCARD, HOLD };
 struct run_args {
 	const char *workspace;
 	bool whole_system, nested;
-	int net; /* 1 none, 2 host */
+	struct rein_net_args net;
 	uint64_t timeout_ns, idle_ns;
 	const char *profile;
 	struct rein_strlist limits;
@@ -45,6 +46,7 @@ static void args_done(struct run_args *a)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
+	rein_net_args_done(&a->net);
 }
 
 #define AT(field) offsetof(struct run_args, field)
@@ -56,7 +58,13 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"ro", 0, REIN_OPT_LIST, AT(ro), "PATH", "keep this read-only", 0},
 	{"hide", 0, REIN_OPT_LIST, AT(hide), "PATH", "the command does not see this", 0},
 	{"scratch", 0, REIN_OPT_LIST, AT(scratch), "DIR", "writable, private, never committed", 0},
-	{"net", 0, REIN_OPT_CHOICE, AT(net), "none|host", "network: none (default), or the host's", 0},
+	{"net", 0, REIN_OPT_CHOICE, AT(net.mode), REIN_NET_MODES, "network: none (default), what is allowed, all that is public, the host's", 0},
+	{"allow-host", 0, REIN_OPT_LIST, AT(net.allow), "HOST[:PORT]", "a name, *.DOMAIN or ADDRESS/BITS it may reach", 0},
+	{"publish", 0, REIN_OPT_LIST, AT(net.publish), "PORT", "a server inside, reachable at this machine's PORT", 0},
+	{"allow-socket", 0, REIN_OPT_LIST, AT(net.sockets), "PATH", "a local socket of this machine it may use", 0},
+	{"net-up", 0, REIN_OPT_STRING, AT(net.sent), "SIZE[/TIME]", "so much may be sent, in all or in every TIME", 0},
+	{"net-max", 0, REIN_OPT_STRING, AT(net.all), "SIZE[/TIME]", "the same for both directions together", 0},
+	{"net-rate", 0, REIN_OPT_SIZE, AT(net.rate), "SIZE", "bytes a second, both directions together", 0},
 	{"nested", 0, REIN_OPT_FLAG, AT(nested), NULL, "allow sandboxes inside (new user namespaces)", 0},
 	{"cap-add", 0, REIN_OPT_LIST, AT(cap_add), "LIST", "keep capabilities, as root: names, or 'files'", 0},
 	{"env", 'e', REIN_OPT_LIST, AT(env), "NAME[=VALUE]", "pass or set a variable, even a secret one", 0},
@@ -121,7 +129,6 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.workspace = a->workspace,
 		.whole_system = a->whole_system,
 		.nested = a->nested,
-		.net = a->net == 2 ? REIN_NET_HOST : REIN_NET_NONE,
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
 		.profile = a->profile,
@@ -144,6 +151,8 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 	for (size_t i = 0; i < a->limits.n; i++)
 		if (rein_limits_parse(&o->limits, a->limits.v[i], err) < 0)
 			return -err->code;
+	if (rein_net_args_fill(&a->net, o, err) < 0)
+		return -err->code;
 	if (a->cap_add.n && geteuid() != 0)
 		return rein_err_set(err, REIN_E_USAGE, "--cap-add works only as root");
 	for (size_t i = 0; i < a->cap_add.n; i++)
@@ -356,8 +365,8 @@ static const char *end_text(const struct rein_run *r)
 	return text;
 }
 
-static void print_json(const struct rein_run *r, const char *decision, const char *rest,
-		       const struct rein_err *err)
+static void print_json(const struct rein_run *r, const struct rein_run_opts *o, const char *decision,
+		       const char *rest, const struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 	struct rein_json j = {.b = &b};
@@ -370,6 +379,7 @@ static void print_json(const struct rein_run *r, const char *decision, const cha
 	rein_json_ku64(&j, "cpu_ms", r->result.cpu_ns / 1000000);
 	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
 	rein_json_limits(&j, &r->result);
+	rein_net_json(&j, &r->result.net, o->net);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_judgement(&j, &r->judged);
 	rein_json_key(&j, "transaction");
@@ -402,9 +412,7 @@ static void print_json(const struct rein_run *r, const char *decision, const cha
 
 void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o)
 {
-	(void)r;
-	if (o->net == REIN_NET_HOST)
-		rein_more("the network was open (--net host): what was sent cannot be undone");
+	rein_net_print(&r->result.net, o, false);
 }
 
 static void report(const struct rein_run *r, const struct rein_run_opts *o, enum decision d,
@@ -517,7 +525,7 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 		return;
 	rein_print_kept(&r->result);
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
-		 o->net == REIN_NET_HOST ? "of the host" : "none");
+		 rein_net_mode_text(o->net));
 	for (size_t i = 0; i < r->env_dropped.n; i++)
 		rein_say("variable %s was not passed (--env %s passes it)",
 			 rein_ui_path(r->env_dropped.v[i]), rein_ui_path(r->env_dropped.v[i]));
@@ -537,7 +545,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		show_notes(r, common, o);
 	if (r->has_tx && settle(e, r, d, &err) < 0) {
 		if (common->json)
-			print_json(r, "hold", rest, &err);
+			print_json(r, o, "hold", rest, &err);
 		if (err.code != REIN_E_CONFLICT)
 			return rein_fail(&err, false);
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", end_text(r),
@@ -548,7 +556,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		return rein_code_exit(REIN_E_CONFLICT);
 	}
 	if (common->json)
-		print_json(r, words[d], rest, NULL);
+		print_json(r, o, words[d], rest, NULL);
 	else if (!common->quiet)
 		report(r, o, d, rest);
 	return exit_status(a, r, d);
@@ -578,13 +586,13 @@ static bool ask_before(void *arg, const struct rein_judgement *j)
 	return key == 'y' || key == 'Y';
 }
 
-static int report_refusal(const struct rein_run *r, const struct rein_common *common, char *const *argv,
-			  const struct rein_err *err)
+static int report_refusal(const struct rein_run *r, const struct rein_run_opts *o,
+			  const struct rein_common *common, char *const *argv, const struct rein_err *err)
 {
 	if (!r->judged.has_before || (err->code != REIN_E_DENIED && err->code != REIN_E_APPROVAL))
 		return rein_fail(err, common->json);
 	if (common->json)
-		print_json(r, "refuse", NULL, err);
+		print_json(r, o, "refuse", NULL, err);
 	else
 		rein_print_refusal(&r->judged, err, argv);
 	return rein_code_exit(err->code);
@@ -610,14 +618,14 @@ int rein_cli_run(int argc, char **argv)
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail(&err, common.json);
 	asker = (struct asker){&a, &common, argv + first};
-	if (o.net == REIN_NET_HOST && !common.quiet)
-		rein_say("the command shares the host's network: what it sends cannot be undone");
+	if (!common.quiet)
+		rein_net_announce(&o);
 	if (a.approve || has_person(&common)) {
 		o.ask = ask_before;
 		o.ask_arg = &asker;
 	}
 	if (rein_engine_run(&e, &o, &r, &err) < 0)
-		status = report_refusal(&r, &common, argv + first, &err);
+		status = report_refusal(&r, &o, &common, argv + first, &err);
 	else
 		status = finish(&e, &a, &common, &o, &r);
 	/* also after a run that left nothing: who only reads and sends leaves nothing */

@@ -100,6 +100,7 @@ void rein_run_done(struct rein_run *r)
 {
 	rein_box_close(take_ptr(r->box));
 	rein_linked_done(&r->result.linked);
+	rein_net_report_done(&r->result.net);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
 	rein_free(take_ptr(r->masks));
@@ -282,17 +283,22 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 {
 	struct rein_linked_list before = r->result.linked;
 	bool ahead = r->box;
+	struct rein_net_report net = r->result.net;
 	int rc;
 
 	if (!ahead && rein_box_open(spec->net, program, &r->box, err) < 0)
 		return -err->code;
 	r->result.linked = (struct rein_linked_list){0};
+	r->result.net = (struct rein_net_report){0};
 	rc = rein_box_run(r->box, spec, &r->result, err);
 	if (!ahead) /* else it comes down while its effects are looked at */
 		rein_box_close(take_ptr(r->box));
 	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
 		rc = rein_err_nomem(err);
 	r->result.linked = before;
+	rein_net_report_add(&net, &r->result.net);
+	rein_net_report_done(&r->result.net);
+	r->result.net = net;
 	return rc;
 }
 
@@ -337,6 +343,8 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.whole_system = r->view.whole_root,
 		.net = o->net,
 		.watch_links = r->links,
+		.network = o->network,
+		.sockets = o->sockets.v,
 		.nested = o->nested,
 		.caps = o->caps,
 		.timeout_ns = o->timeout_ns,

@@ -39,6 +39,8 @@ struct rein_run_opts {
 	const char *workspace;
 	bool whole_system, nested;
 	enum rein_net net;
+	struct rein_net_policy network; /* for a network behind the gate; the caller's */
+	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
 	const char *profile;	   /* of limits, from the policy; or NULL */
 	struct rein_limits limits; /* stand above the profile's */

@@ -14,6 +14,7 @@
 #include "base/strlist.h"
 #include "model/limits.h"
 #include "model/linked.h"
+#include "model/net.h"
 #include "model/root.h"
 
 enum rein_access {
@@ -33,6 +34,8 @@ struct rein_path_rule {
 enum rein_net {
 	REIN_NET_NONE = 0, /* own namespace with nothing but lo */
 	REIN_NET_HOST,	   /* the host's network, shared */
+	REIN_NET_RESTRICTED, /* through the gate, what the rules allow */
+	REIN_NET_OPEN,	     /* through the gate, every public address */
 };
 
 enum rein_ordered { REIN_BOX_GO = 0, REIN_BOX_PAUSE, REIN_BOX_STOP };
@@ -61,6 +64,8 @@ struct rein_box_spec {
 
 	enum rein_net net;
 	bool watch_links; /* a root has files with several names: keep them together */
+	struct rein_net_policy network; /* for the gate */
+	char *const *sockets;		/* local sockets of the host that are to be seen; NULL: none */
 	bool nested;	/* allow new user namespaces inside */
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
@@ -100,6 +105,7 @@ struct rein_box_result {
 	struct rein_usage usage;
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
 	struct rein_linked_list linked; /* copies of files with several names */
+	struct rein_net_report net; /* empty unless there was a gate */
 };
 
 #endif

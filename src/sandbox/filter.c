@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -78,6 +79,20 @@ static void emit_case(struct writer *w, uint32_t value, uint32_t verdict)
 	emit_return(w, verdict);
 }
 
+static void set_jump(struct writer *w, size_t at, bool taken, size_t to)
+{
+	size_t distance = to - at - 1;
+
+	if (w->failed || distance > 255) {
+		w->failed = true;
+		return;
+	}
+	if (taken)
+		w->out->code[at].jt = (uint8_t)distance;
+	else
+		w->out->code[at].jf = (uint8_t)distance;
+}
+
 static void emit_clone(struct writer *w)
 {
 	/*
@@ -114,17 +129,44 @@ static void emit_ioctl(struct writer *w)
 	emit_return(w, SECCOMP_RET_ALLOW);
 }
 
+/*
+ * An internet socket that is not TCP or UDP would be refused by the kernel anyway, silently; with a
+ * listener the attempt is told. (Raw ones, and the datagram ones of ICMP.)
+ */
+static void emit_internet(struct writer *w, uint32_t refused)
+{
+	if (w->options->told) {
+		emit_load_arg(w, 1);
+		emit(w, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0);
+		emit_case(w, SOCK_RAW, refused);
+		emit_load_arg(w, 2);
+		emit_case(w, IPPROTO_ICMP, refused);
+		emit_case(w, IPPROTO_ICMPV6, refused);
+	}
+	emit_return(w, SECCOMP_RET_ALLOW);
+}
+
 /* Local, internet and routing-table sockets. Others (vsock!) are not bound by namespaces. */
 static void emit_socket(struct writer *w)
 {
+	uint32_t refused = w->options->told ? SECCOMP_RET_USER_NOTIF : RET_ERRNO(EAFNOSUPPORT);
+	size_t netlink;
+
 	emit_load_arg(w, 0);
 	emit_case(w, AF_UNIX, SECCOMP_RET_ALLOW);
-	emit_case(w, AF_INET, SECCOMP_RET_ALLOW);
-	emit_case(w, AF_INET6, SECCOMP_RET_ALLOW);
-	emit(w, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
-	emit_return(w, RET_ERRNO(EAFNOSUPPORT));
+	/* the kernel's cryptography: refused, but no way out */
+	emit_case(w, AF_ALG, RET_ERRNO(EAFNOSUPPORT));
+	netlink = w->out->n;
+	emit(w, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 0);
+	emit(w, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0);
+	emit(w, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	emit_return(w, refused);
+	emit_internet(w, refused);
+	set_jump(w, netlink, true, w->out->n);
 	emit_load_arg(w, 2);
 	emit_case(w, 0 /* NETLINK_ROUTE */, SECCOMP_RET_ALLOW);
+	emit_case(w, 12 /* NETLINK_NETFILTER: the rules */,
+		  w->options->told ? SECCOMP_RET_USER_NOTIF : RET_ERRNO(EPROTONOSUPPORT));
 	emit_return(w, RET_ERRNO(EPROTONOSUPPORT));
 }
 
@@ -206,20 +248,6 @@ static void jump_later(struct writer *w, size_t at, bool taken, enum rein_filter
 		return;
 	}
 	w->fixups[w->nfixups++] = (struct fixup){at, taken, action};
-}
-
-static void set_jump(struct writer *w, size_t at, bool taken, size_t to)
-{
-	size_t distance = to - at - 1;
-
-	if (w->failed || distance > 255) {
-		w->failed = true;
-		return;
-	}
-	if (taken)
-		w->out->code[at].jt = (uint8_t)distance;
-	else
-		w->out->code[at].jf = (uint8_t)distance;
 }
 
 static void emit_search(struct writer *w, const struct interval *v, size_t n)

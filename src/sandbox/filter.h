@@ -18,6 +18,7 @@ struct rein_filter_options {
 	bool nested; /* namespaces and mounts may be made inside */
 	bool notify; /* renames are reported to a listener */
 	bool watch;  /* and what changes files, as sandbox/watch.h lists it */
+	bool told;   /* so are sockets that are refused: the box has a network of its own */
 };
 
 struct rein_filter {

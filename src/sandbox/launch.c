@@ -26,6 +26,7 @@
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/keep.h"
+#include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
 #include "sandbox/plan.h"
 #include "sandbox/relay.h"
@@ -51,6 +52,7 @@ struct session {
 	struct rein_relay relay;
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
+	struct rein_gate gate;
 	uint64_t active_ns;		   /* idle timeout: since when little happened, */
 	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
@@ -74,7 +76,7 @@ static uint32_t ordered_flags(enum rein_net net)
 
 	if (geteuid() == 0)
 		flags |= REIN_PLAN_ROOT;
-	if (net == REIN_NET_NONE)
+	if (net != REIN_NET_HOST)
 		flags |= REIN_PLAN_NETNS;
 	return flags;
 }
@@ -85,6 +87,8 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 
 	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
 		flags |= REIN_PLAN_PIVOT;
+	if (rein_gate_wanted(spec))
+		flags |= REIN_PLAN_GATE;
 	if (spec->nroots)
 		flags |= REIN_PLAN_NOTIFY;
 	if (!spec->nested)
@@ -106,7 +110,9 @@ static int make_plan(struct session *s, struct rein_err *err)
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
 	struct rein_filter_options options = {.nested = s->spec->nested,
 					      .notify = setup.flags & REIN_PLAN_NOTIFY,
-					      .watch = s->spec->watch_links};
+					      .watch = s->spec->watch_links,
+					      .told = setup.flags & REIN_PLAN_NOTIFY &&
+						      setup.flags & REIN_PLAN_NETNS};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
@@ -236,11 +242,11 @@ static int map_identity(struct session *s, struct rein_err *err)
 	return 0;
 }
 
-/* Receive a message and up to two descriptors with it. 1, or 0 at the end. */
-static int receive(struct session *s, struct rein_box_note *note, int fds[2])
+/* Receive a message and the descriptors with it. 1, or 0 at the end. */
+static int receive(struct session *s, struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec iov = {note, sizeof(*note)};
@@ -250,7 +256,8 @@ static int receive(struct session *s, struct rein_box_note *note, int fds[2])
 			     .msg_controllen = sizeof(control)};
 	ssize_t n;
 
-	fds[0] = fds[1] = -1;
+	for (int i = 0; i < REIN_BOX_FDS; i++)
+		fds[i] = -1;
 	n = recvmsg(s->box->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n <= 0)
 		return 0;
@@ -260,7 +267,17 @@ static int receive(struct session *s, struct rein_box_note *note, int fds[2])
 	return n == (ssize_t)sizeof(*note);
 }
 
-static void on_ready(struct session *s, const struct rein_box_note *note, int fds[2])
+static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS],
+		  struct rein_err *err)
+{
+	size_t n = 0;
+
+	while (n < REIN_BOX_FDS && fds[n] >= 0)
+		n++;
+	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
+}
+
+static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
 	int next = 0;
 
@@ -349,13 +366,15 @@ static void on_sample(struct session *s, const struct rein_box_note *note)
 static int on_note(struct session *s, struct rein_err *err)
 {
 	struct rein_box_note note;
-	int fds[2];
+	int fds[REIN_BOX_FDS], rc = 0;
 
-	while (receive(s, &note, fds)) {
+	while (rc == 0 && receive(s, &note, fds)) {
 		switch (note.kind) {
 		case REIN_BOX_MSG_MAP:
-			if (map_identity(s, err) < 0)
-				return -err->code;
+			rc = map_identity(s, err);
+			break;
+		case REIN_BOX_MSG_NET:
+			rc = on_net(s, &note, fds, err);
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
@@ -380,11 +399,11 @@ static int on_note(struct session *s, struct rein_err *err)
 		default:
 			break;
 		}
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < REIN_BOX_FDS; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
 	}
-	return 0;
+	return rc;
 }
 
 /* The terminal is gone: as the kernel does it, so that what is stopped hears of it too. */
@@ -463,12 +482,13 @@ static bool lingers(const struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, RENAMES, TERMINAL, NFDS = TERMINAL + 3 };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box->control, .events = POLLIN},
 		[BOX] = {.fd = s->box->pidfd, .events = POLLIN},
 		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
 		[RENAMES] = {.fd = -1, .events = POLLIN},
+		[GATE] = {.fd = s->gate.control, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -495,6 +515,10 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[SIGNALS].revents)
 			on_signal(s);
+		if (fds[GATE].revents && !rein_gate_read(&s->gate)) {
+			kill_box(s, REIN_BOX_LOST); /* the gate died: nobody guards the box */
+			fds[GATE].fd = -1;
+		}
 		if (s->deadline_ns && !s->paused && rein_mono_ns() >= s->deadline_ns) {
 			kill_box(s, REIN_BOX_TIMEOUT);
 			s->deadline_ns = 0;
@@ -554,6 +578,9 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	if (s->keeper.cpu_ns > r.cpu_ns)
 		r.cpu_ns = s->keeper.cpu_ns;
+	rein_net_report_add(&s->gate.report, &s->supervisor.sockets);
+	r.net = s->gate.report;
+	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
 	return 0;
 }
@@ -614,6 +641,8 @@ static int start(struct session *s, struct rein_err *err)
 		box->spawn = again;
 		box->reaped = false;
 	}
+	if (s->plan->flags & REIN_PLAN_GATE && rein_gate_start(s->spec, s->owner->program, &s->gate, err) < 0)
+		return -err->code;
 	rein_keep_start(&s->keeper, s->box->pid);
 	if (s->spec->watch)
 		s->spec->watch->begun(s->spec->watch->arg, s->box->pid,
@@ -661,9 +690,12 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	if (rc < 0 || !s->ended)
 		reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
+	rein_gate_end(&s->gate);
 	clear_up(s);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_linked_done(&s->supervisor.linked);
+	rein_net_report_done(&s->gate.report);
+	rein_net_report_done(&s->supervisor.sockets);
 	return rc;
 }
 
@@ -689,6 +721,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	struct session s = {
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
 		.supervisor = {.listener = -1, .box_root = -1},
+		.gate = REIN_GATE_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t old;
 	int rc;

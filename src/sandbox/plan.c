@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "sandbox/mounts.h"
+#include "sandbox/net/netlink.h"
 
 /* A mount that may enter the plan. Strings belong to others. */
 struct item {
@@ -150,6 +152,94 @@ static int add_builtin(struct items *l, const struct rein_box_spec *spec, uint32
 	return 0;
 }
 
+/* Replace *s by a copy that lives as long as the list. */
+static int own(struct items *l, char **s, struct rein_err *err)
+{
+	char *copy = rein_strdup(*s);
+
+	if (!copy || rein_grow(l->owned, l->nowned, l->owned_cap) < 0) {
+		rein_free(copy);
+		return rein_err_nomem(err);
+	}
+	*s = l->owned[l->nowned++] = copy;
+	return 0;
+}
+
+/* The file a path leads to at last, though it need not be there. */
+static char *link_end(const char *path)
+{
+	char *at = rein_strdup(path);
+
+	for (int hops = 0; at && hops < 8; hops++) {
+		char to[PATH_MAX];
+		ssize_t n = readlink(at, to, sizeof(to) - 1);
+		char *slash = strrchr(at, '/'), *next;
+
+		if (n <= 0)
+			return at;
+		to[n] = 0;
+		next = to[0] == '/' ? rein_strdup(to)
+				    : rein_asprintf("%.*s/%s", (int)(slash - at), at, to);
+		rein_free(at);
+		at = next;
+	}
+	return at;
+}
+
+/*
+ * Behind a gate names come from the gate alone: its own settings lie over the host's, whose search
+ * list would ask for names nobody meant, and whose fixed addresses lead nowhere from here.
+ */
+static int add_names(struct items *l, const struct rein_box_spec *spec, struct rein_err *err)
+{
+	static const struct {
+		const char *path, *text;
+	} files[] = {
+		{"/etc/resolv.conf", "# the gate answers\nnameserver 127.0.0.1\n"},
+		{"/etc/hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 "},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		auto_free char *found = link_end(files[i].path), *normal = found ? realpath(found, NULL) : NULL;
+		char *text = i ? rein_asprintf("%s%s\n", files[i].text, spec->hostname ? spec->hostname : "box")
+			       : rein_strdup(files[i].text);
+		char *path = normal ? normal : found, *source = text;
+		int rc = !path || !text ? rein_err_nomem(err) : own(l, &path, err);
+
+		rc = rc < 0 ? rc : own(l, &source, err);
+		rein_free(text);
+		if (rc == 0 && !has(l, path))
+			rc = add(l,
+				 (struct item){.kind = REIN_MOUNT_TEXT,
+					       .flags = REIN_MOUNT_OPTIONAL | REIN_MOUNT_FILE,
+					       .target = path,
+					       .source = source},
+				 err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Local sockets of the host that were named; all others are hidden or out of sight. */
+static int add_named_sockets(struct items *l, const struct rein_box_spec *spec, struct rein_err *err)
+{
+	for (char *const *s = spec->sockets; s && *s; s++) {
+		struct stat st;
+
+		if (stat(*s, &st) < 0 || !S_ISSOCK(st.st_mode))
+			return rein_err_set(err, REIN_E_INVALID, "'%s' is not a local socket", *s);
+		if (add(l,
+			(struct item){.kind = REIN_MOUNT_BIND,
+				      .flags = REIN_MOUNT_FILE | REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE,
+				      .target = *s,
+				      .source = *s},
+			err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 static int add_paths(struct items *l, const struct rein_box_spec *spec, struct rein_err *err)
 {
 	for (size_t i = 0; i < spec->npaths; i++) {
@@ -174,19 +264,6 @@ static int add_paths(struct items *l, const struct rein_box_spec *spec, struct r
 		if (add(l, item, err) < 0)
 			return -err->code;
 	}
-	return 0;
-}
-
-/* Replace *s by a copy that lives as long as the list. */
-static int own(struct items *l, char **s, struct rein_err *err)
-{
-	char *copy = rein_strdup(*s);
-
-	if (!copy || rein_grow(l->owned, l->nowned, l->owned_cap) < 0) {
-		rein_free(copy);
-		return rein_err_nomem(err);
-	}
-	*s = l->owned[l->nowned++] = copy;
 	return 0;
 }
 
@@ -318,6 +395,16 @@ static int add_all_aliases(struct items *l, const struct rein_mounts *mounts,
 	return 0;
 }
 
+/* Does it lie in something of the host's that is mounted into a private directory? */
+static bool brought_back(const struct items *l, const char *path)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].kind != REIN_MOUNT_PRIVATE && l->v[i].kind != REIN_MOUNT_OVERLAY &&
+		    rein_path_within(path, l->v[i].target))
+			return true;
+	return false;
+}
+
 /*
  * A socket can be connected to on a read-only mount, and who listens there may do what the box may
  * not. Those in /run and /tmp are gone with them; the kernel names the rest. (In an overlay they are
@@ -341,7 +428,8 @@ static int add_sockets(struct items *l, struct rein_err *err)
 			continue;
 		path++;
 		line[n - (line[n - 1] == '\n')] = 0;
-		if (rein_path_within(path, "/run") || rein_path_within(path, "/tmp") ||
+		if (((rein_path_within(path, "/run") || rein_path_within(path, "/tmp")) &&
+		     !brought_back(l, path)) ||
 		    has(l, path) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
 		rc = own(l, &path, err);
@@ -505,6 +593,32 @@ static void put_mounts(struct rein_buf *b, const struct items *l, uint32_t at, u
 	}
 }
 
+/* What gives the box's network namespace its routes and rules, in this order. */
+static const struct {
+	enum rein_netlink_set set;
+	uint32_t socket, flags;
+} batches[] = {
+	{REIN_NETLINK_ROUTE4, REIN_SOCKET_ROUTE, 0},
+	{REIN_NETLINK_ROUTE6, REIN_SOCKET_ROUTE, REIN_BATCH_OPTIONAL},
+	{REIN_NETLINK_RULES, REIN_SOCKET_RULES, 0},
+	{REIN_NETLINK_LOG_BIND, REIN_SOCKET_LOG, REIN_BATCH_OPTIONAL},
+	{REIN_NETLINK_QUEUE_BIND, REIN_SOCKET_QUEUE, REIN_BATCH_OPTIONAL},
+	/* The older target first: asking for an expression the kernel lacks costs 15 ms. */
+	{REIN_NETLINK_HOLD_COMPAT, REIN_SOCKET_RULES, REIN_BATCH_OPTIONAL | REIN_BATCH_HOLD},
+	{REIN_NETLINK_HOLD, REIN_SOCKET_RULES, REIN_BATCH_OPTIONAL | REIN_BATCH_HOLD},
+};
+
+static void put_batch(struct rein_buf *b, uint32_t at, uint32_t i)
+{
+	struct rein_plan_batch x = {.socket = batches[i].socket, .flags = batches[i].flags};
+
+	x.at = reserve(b, 0);
+	x.answers = rein_netlink_put(b, batches[i].set);
+	x.size = (uint32_t)b->n - x.at;
+	if (!b->failed)
+		memcpy(b->p + at + i * sizeof(x), &x, sizeof(x));
+}
+
 static int lay_out(const struct items *l, const struct rein_box_spec *spec,
 		   const struct rein_plan_setup *setup, struct rein_buf *b, struct rein_err *err)
 {
@@ -529,10 +643,14 @@ static int lay_out(const struct items *l, const struct rein_box_spec *spec,
 	memcpy(p.termios, setup->termios, sizeof(p.termios));
 	reserve(b, sizeof(p));
 	p.mounts = reserve(b, l->n * sizeof(struct rein_plan_mount));
+	p.nbatches = setup->flags & REIN_PLAN_GATE ? ARRAY_SIZE(batches) : 0;
+	p.batches = reserve(b, p.nbatches * sizeof(struct rein_plan_batch));
 	p.argv = reserve(b, (p.nargv + 1) * sizeof(uint64_t));
 	p.envp = reserve(b, (p.nenvp + 1) * sizeof(uint64_t));
 	p.filter = reserve(b, 0);
 	rein_buf_add(b, setup->filter, setup->nfilter * sizeof(*setup->filter));
+	for (uint32_t i = 0; i < p.nbatches; i++)
+		put_batch(b, p.batches, i);
 	put_mounts(b, l, p.mounts, &p.nmounts);
 	put_words(b, p.argv, spec->argv);
 	put_words(b, p.envp, envp);
@@ -564,6 +682,8 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 	if (!spec->argv || !spec->argv[0] || !spec->cwd)
 		return rein_err_set(err, REIN_E_USAGE, "no command to run");
 	if (add_roots(&l, spec, err) < 0 || add_paths(&l, spec, err) < 0 ||
+	    add_named_sockets(&l, spec, err) < 0 ||
+	    (setup->flags & REIN_PLAN_GATE && add_names(&l, spec, err) < 0) ||
 	    add_builtin(&l, spec, setup->flags, err) < 0)
 		return -err->code;
 	if (rein_mounts_read(NULL, &mounts, err) < 0 || add_all_aliases(&l, &mounts, spec, err) < 0)

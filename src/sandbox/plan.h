@@ -4,7 +4,7 @@
  * sealed into a memfd. It holds no pointers, only offsets from its own start, and every count has a
  * maximum, so that the executor can check it whole before it acts on any of it.
  *
- *	struct rein_plan | mounts | filter | argv | envp | strings
+ *	struct rein_plan | mounts | batches | argv | envp | filter | messages | strings
  *
  * argv and envp are arrays of 64-bit offsets, ended by a zero, that the executor turns into pointers
  * in its private copy. An offset of zero means "none".
@@ -51,7 +51,8 @@ enum rein_plan_flag {
 	REIN_PLAN_NOTIFY = 1 << 5,   /* the filter has a listener: hand it out */
 	REIN_PLAN_LANDLOCK = 1 << 6, /* second wall, where the kernel has it */
 	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
-	REIN_PLAN_FLAGS = (1 << 8) - 1,
+	REIN_PLAN_GATE = 1 << 8, /* the network leads to a gate: send the batches, hand out sockets */
+	REIN_PLAN_FLAGS = (1 << 9) - 1,
 	REIN_PLAN_ORDERED =
 		REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT,
 };
@@ -67,6 +68,7 @@ enum rein_plan_kind {
 	REIN_MOUNT_PROC,
 	REIN_MOUNT_SYS,
 	REIN_MOUNT_DEV,
+	REIN_MOUNT_TEXT, /* a read-only file; source is what it says */
 	REIN_MOUNT__MAX,
 };
 
@@ -86,6 +88,29 @@ struct rein_plan_mount {
 	uint32_t upper, work, mask; /* overlay */
 };
 
+/* Netlink messages, as they are to be sent. */
+enum rein_plan_socket {
+	REIN_SOCKET_ROUTE = 0,
+	REIN_SOCKET_RULES,
+	REIN_SOCKET_LOG,   /* stays open: the kernel's log comes there */
+	REIN_SOCKET_QUEUE, /* stays open: held packets come there */
+	REIN_SOCKET__MAX,
+};
+
+enum rein_plan_batch_flag {
+	REIN_BATCH_OPTIONAL = 1 << 0, /* if the kernel does not have it, go on */
+	REIN_BATCH_HOLD = 1 << 1,     /* one of several ways to do the same: not if one succeeded */
+	REIN_BATCH_FLAGS = (1 << 2) - 1,
+};
+
+#define REIN_PLAN_BATCHES 16u
+
+struct rein_plan_batch {
+	uint32_t socket, flags;
+	uint32_t at, size;
+	uint32_t answers; /* the kernel gives if all is well */
+};
+
 /* What the kernel's own termios needs on every architecture; passed through unread. */
 #define REIN_PLAN_TERMIOS 64
 
@@ -102,6 +127,7 @@ struct rein_plan {
 	uint32_t uid, gid;
 	uint32_t mounts, nmounts;
 	uint32_t filter, nfilter;
+	uint32_t batches, nbatches;
 	uint32_t argv, nargv;
 	uint32_t envp, nenvp;
 	uint32_t cwd, hostname, search; /* search: the command's PATH, for looking it up */
@@ -126,6 +152,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_NONE = 0,
 	REIN_BOX_MSG_FAIL,    /* step, sys, mount: could not build the box */
 	REIN_BOX_MSG_MAP,     /* wants its id maps written from outside */
+	REIN_BOX_MSG_NET,     /* the network's sockets, by bits of has; status: packets are held */
 	REIN_BOX_MSG_READY,   /* confined; carries the listener and the terminal, in this order */
 	REIN_BOX_MSG_EXEC,    /* sys: the command could not be executed */
 	REIN_BOX_MSG_STOPPED, /* status: the command was stopped by this signal */
@@ -138,6 +165,9 @@ enum rein_box_message {
 	REIN_BOX_MSG_GO,	 /* what must be so before the command starts is so */
 	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */
 };
+
+/* The most descriptors a message carries. */
+#define REIN_BOX_FDS 10
 
 /* READY says which descriptors follow. */
 enum rein_box_has {
@@ -177,6 +207,11 @@ bool rein_plan_valid(const void *memory, size_t size);
 static inline const char *rein_plan_str(const struct rein_plan *plan, uint32_t offset)
 {
 	return (const char *)plan + offset;
+}
+
+static inline const struct rein_plan_batch *rein_plan_batches(const struct rein_plan *plan)
+{
+	return (const struct rein_plan_batch *)((const char *)plan + plan->batches);
 }
 
 static inline const struct rein_plan_mount *rein_plan_mounts(const struct rein_plan *plan)

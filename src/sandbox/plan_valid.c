@@ -40,6 +40,8 @@ static bool mount_ok(const struct rein_plan *p, const struct rein_plan_mount *m)
 		       (!m->mask || path_ok(p, m->mask));
 	case REIN_MOUNT_BIND:
 		return path_ok(p, m->source);
+	case REIN_MOUNT_TEXT:
+		return string_ok(p, m->source);
 	case REIN_MOUNT_PRIVATE:
 		return string_ok(p, m->source) && ((const char *)p)[m->source] &&
 		       !strchr((const char *)p + m->source, '/') &&
@@ -47,6 +49,12 @@ static bool mount_ok(const struct rein_plan *p, const struct rein_plan_mount *m)
 	default:
 		return m->kind > REIN_MOUNT_NONE && m->kind < REIN_MOUNT__MAX;
 	}
+}
+
+static bool batch_ok(const struct rein_plan *p, const struct rein_plan_batch *b)
+{
+	return b->socket < REIN_SOCKET__MAX && !(b->flags & ~(uint32_t)REIN_BATCH_FLAGS) && b->size &&
+	       array_ok(p, b->at, b->size, 65536, 1, sizeof(uint32_t));
 }
 
 static bool words_ok(const struct rein_plan *p, uint32_t at, uint32_t n)
@@ -81,6 +89,12 @@ bool rein_plan_valid(const void *memory, size_t size)
 		      sizeof(uint32_t)) ||
 	    !words_ok(p, p->argv, p->nargv) || !words_ok(p, p->envp, p->nenvp))
 		return false;
+	if (!array_ok(p, p->batches, p->nbatches, REIN_PLAN_BATCHES, sizeof(struct rein_plan_batch),
+		      sizeof(uint32_t)))
+		return false;
+	for (uint32_t i = 0; i < p->nbatches; i++)
+		if (!batch_ok(p, &rein_plan_batches(p)[i]))
+			return false;
 	if (p->nfilter == 0 || !path_ok(p, p->cwd) || !string_ok(p, p->hostname) ||
 	    !string_ok(p, p->search))
 		return false;

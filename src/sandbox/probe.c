@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/net/try.h"
 #include "sandbox/remedy.h"
 #include "sys/caps.h"
 #include "sys/landlock.h"
@@ -36,6 +37,8 @@ struct outcome {
 	int sys;	 /* errno of the step after */
 	int net_sys, proc_sys;
 	bool net, proc, sysfs;
+	int gate_sys;
+	bool held;
 	char detail[64];
 };
 
@@ -136,6 +139,8 @@ static void walk(struct outcome *o)
 		goto out;
 	o->reached = MOUNTED;
 	try_proc(o);
+	if (o->net)
+		o->gate_sys = rein_net_try(&o->held);
 	o->sysfs = o->net && sys_mount_new("sysfs", NULL, MOUNT_ATTR_RDONLY) >= 0;
 	if (!try_overlay(root))
 		goto out;
@@ -255,6 +260,23 @@ static void probe_net(struct probe *p)
 		      strerror(o->net_sys));
 }
 
+static void probe_gate(struct probe *p)
+{
+	static const char modules[] = "load the kernel's nftables: as root, modprobe nf_tables nft_redir "
+				      "nft_fib_inet nft_reject_inet; then --net restricted and open work";
+	const struct outcome *o = p->o;
+
+	if (!o->net)
+		found(p, REIN_PROBE_MISSING, NULL, "not reached: no network namespace");
+	else if (o->gate_sys)
+		found(p, REIN_PROBE_MISSING, modules, "refused (%s)", strerror(o->gate_sys));
+	else if (!o->held)
+		found(p, REIN_PROBE_PARTIAL, "as root: modprobe nfnetlink_queue nft_queue",
+		      "works; connections cannot be held until they are dialled");
+	else
+		found(p, REIN_PROBE_OK, NULL, "works, connections are held until they are dialled");
+}
+
 static void probe_mount_api(struct probe *p)
 {
 	struct mount_attr attr = {0};
@@ -364,6 +386,8 @@ static const struct {
 	{"proc", "Fresh /proc", "shows only the box's own processes", true, probe_proc},
 	{"network_namespaces", "Network namespaces", "cut the box off from the network", true,
 	 probe_net},
+	{"network_gate", "Network gate", "lets a box reach what was allowed and nothing else", false,
+	 probe_gate},
 	{"seccomp", "System call filter",
 	 "refuses what no ordinary program needs; lets directory renames work", true, probe_seccomp},
 	{"pidfd", "Process descriptors", "make sure that everything in a box is dead", true,

@@ -36,7 +36,8 @@ struct child {
  * overlayfs, which works in its upper and work directories with the rights of whoever mounted it.
  */
 #define EXECUTOR_CAPS                                                                              \
-	(SYS_CAP(CAP_SYS_ADMIN) | SYS_CAP(CAP_NET_ADMIN) | SYS_CAP(CAP_SETPCAP) |                  \
+	(SYS_CAP(CAP_SYS_ADMIN) | SYS_CAP(CAP_NET_ADMIN) | SYS_CAP(CAP_NET_BIND_SERVICE) |         \
+	 SYS_CAP(CAP_SETPCAP) |                                                                    \
 	 SYS_CAP(CAP_CHOWN) | SYS_CAP(CAP_DAC_OVERRIDE) | SYS_CAP(CAP_DAC_READ_SEARCH) |           \
 	 SYS_CAP(CAP_FOWNER) | SYS_CAP(CAP_FSETID) | SYS_CAP(CAP_SETFCAP))
 

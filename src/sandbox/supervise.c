@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,15 +83,16 @@ static const struct call {
 #endif
 };
 
-static bool decode(const struct seccomp_notif *n, struct renaming *r)
+static const struct call *find_call(const struct seccomp_notif *n)
 {
-	const struct call *c = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(calls) && !c; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (calls[i].arch == n->data.arch && calls[i].nr == n->data.nr)
-			c = &calls[i];
-	if (!c)
-		return false;
+			return &calls[i];
+	return NULL;
+}
+
+static bool decode(const struct seccomp_notif *n, const struct call *c, struct renaming *r)
+{
 	r->from.dirfd = c->from_dir < 0 ? AT_FDCWD : (int)n->data.args[c->from_dir];
 	r->to.dirfd = c->to_dir < 0 ? AT_FDCWD : (int)n->data.args[c->to_dir];
 	r->flags = c->flags < 0 ? 0 : (unsigned)n->data.args[c->flags];
@@ -386,17 +389,48 @@ static void watch(struct rein_supervisor *s, const struct seccomp_notif *n,
 		hold_file(s, fd);
 }
 
+static bool is_socket(const struct seccomp_notif *n)
+{
+#ifdef __x86_64__
+	if (n->data.arch == AUDIT_ARCH_I386)
+		return n->data.nr == 359;
+#endif
+	return n->data.nr == SYS_socket;
+}
+
+/* A kind of socket that leads round the box's network, or would if it were let. */
+static int refuse_socket(struct rein_supervisor *s, const struct seccomp_notif *n)
+{
+	unsigned family = (unsigned)n->data.args[0], type = n->data.args[1] & 0xf;
+	bool internet = family == AF_INET || family == AF_INET6;
+	struct rein_net_refusal r = {.why = REIN_WHY_SOCKET, .protocol = IPPROTO_RAW, .count = 1};
+	const char *name = internet && type == SOCK_RAW ? "raw"
+			   : internet			? "icmp"
+			   : family == AF_PACKET	? "packet"
+			   : family == AF_VSOCK		? "vsock"
+			   : family == AF_NETLINK	? "netlink"
+							: NULL;
+
+	if (name)
+		snprintf(r.name, sizeof(r.name), "%s", name);
+	else
+		snprintf(r.name, sizeof(r.name), "family %u", family);
+	rein_net_report_refusal(&s->sockets, &r);
+	return internet ? -EPERM : family == AF_NETLINK ? -EPROTONOSUPPORT : -EAFNOSUPPORT;
+}
+
 static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
 {
 	static _Thread_local struct renaming r;
 	const struct rein_watch_call *call = s->watch ? rein_watch_find(&n->data) : NULL;
 	union response out;
-	int rc = 1;
+	const struct call *c = find_call(n);
+	int rc = is_socket(n) ? refuse_socket(s, n) : 1; /* [S3] */
 
 	r.from.parent = r.to.parent = -1;
 	if (s->running && call)
 		watch(s, n, call);
-	else if (s->running && decode(n, &r))
+	else if (c && s->running && decode(n, c, &r))
 		rc = carry_out(s, n, &r);
 	rein_closep_(&r.from.parent);
 	rein_closep_(&r.to.parent);

@@ -8,6 +8,7 @@
  *      of the host, whatever the box does to its tree meanwhile.
  * [S2] First asks the kernel with the caller's own rights; only its EXDEV, which comes after all
  *      permission checks, leads to more.
+ * [S3] A socket that is asked about was refused by the filter: it is noted, and never waved on.
  */
 #ifndef REIN_SANDBOX_SUPERVISE_H
 #define REIN_SANDBOX_SUPERVISE_H
@@ -18,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/net.h"
 #include "sandbox/linkgroup.h"
 #include "sandbox/linkkeeper.h"
 
@@ -39,6 +41,7 @@ struct rein_supervisor {
 	struct rein_linkgroups *groups; /* as root, the thread's until it is joined; else */
 	struct rein_linkkeeper keeper;
 	struct rein_linked_list linked; /* at the end: what they were */
+	struct rein_net_report sockets; /* the thread's too: those that were refused */
 	bool running;
 	pthread_t thread;
 };

@@ -183,7 +183,7 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	has "$output" "cannot be undone"
 	has "$output" "$(readlink /proc/self/ns/net)"
 	run -125 rein run --net everywhere -- true
-	has "$output" "none|host"
+	has "$output" "none|restricted|open|host"
 }
 
 @test "hidden: every default of the home directory, the ones the documentation promises and the whole table" {

@@ -3,6 +3,7 @@
 """schema.py docs/json.md: run every verb with --json in the current workspace and compare with the documented tables."""
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -108,6 +109,11 @@ rein("STOPPED", "stop", "--all", "--json")
 box.wait()
 rein("FAILURE", "run", "--json", "--", "true")
 rein("STARTED", "start", "--json")
+listener = socket.create_server(("127.0.0.1", 0))
+rein("RUN", "run", "--json", "--approve", "--allow-host", "host.rein.internal:%d" % listener.getsockname()[1], "--", "/usr/bin/python3", "-c",
+     "import socket, sys\nsocket.create_connection(('host.rein.internal', int(sys.argv[1])))\n"
+     "try: socket.create_connection(('192.0.2.1', 80))\nexcept OSError: pass",
+     str(listener.getsockname()[1]), stderr=True)
 rein("LIST", "log", "--json", "--all")
 rein("GC", "gc", "--json", "--dry-run")
 rein("FAILURE", "show", "--json", "nope")

@@ -79,7 +79,7 @@ scene() {
 	mkdir -p "$home"/{.ssh,.aws,.docker,.config/rein} "$out/dir" "$base/run" "$base/bin" "$base/state" \
 		"$ws"/{sub,conf,secrets,dir/inner,deep/a/b/secrets/c} "$base/bind" "$base/bind-home"
 	chmod 700 "$base/run" "$base/state"
-	cp "$build/rein" "$build/rein-box" "$base/bin/"
+	cp "$build/rein" "$build/rein-box" "$build/rein-gate" "$base/bin/"
 	cp "$build/tests/escape/escape" "$base/bin/escape"
 	for f in .ssh/id_rsa .aws/credentials .netrc .docker/config.json .config/rein/policy; do echo "SECRET $f" >"$home/$f"; done
 	echo '# shell' >"$home/.bashrc"

@@ -265,6 +265,26 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return CALL3(SYS_sendmsg, fd, msg, flags);
 }
 
+int setsockopt(int fd, int level, int option, const void *value, socklen_t n)
+{
+	return (int)CALL5(SYS_setsockopt, fd, level, option, value, n);
+}
+
+int bind(int fd, const struct sockaddr *at, socklen_t n)
+{
+	return (int)CALL3(SYS_bind, fd, at, n);
+}
+
+int listen(int fd, int backlog)
+{
+	return (int)CALL2(SYS_listen, fd, backlog);
+}
+
+int socketpair(int family, int type, int protocol, int pair[2])
+{
+	return (int)CALL4(SYS_socketpair, family, type, protocol, pair);
+}
+
 ssize_t recv(int fd, void *to, size_t n, int flags)
 {
 	return CALL(SYS_recvfrom, fd, to, n, flags, 0, 0);

@@ -15,6 +15,7 @@
 #define REIN_SANDBOX_BOX_BOX_H
 
 #include <stdbool.h>
+#include <sys/uio.h>
 
 #include "sandbox/plan.h"
 
@@ -34,6 +35,7 @@ struct box {
 	int terminal; /* master, until handed over */
 	int slave;
 	int given, reopened; /* standard input, if it is a file that was opened again; or -1 */
+	int maker; /* the gate asks here for sockets of the box's; -1: nobody does */
 	unsigned umask;
 	uint32_t ndevs, landlock;
 	uint64_t devs[32];
@@ -44,6 +46,7 @@ struct box {
 
 _Noreturn void box_step_failed(const struct box *box, enum rein_box_step step, uint32_t mount);
 void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds);
+int box_send_fds(int to, struct iovec *iov, const int *fds, unsigned nfds);
 int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the end, or -1 */
 
 void box_prepare(struct box *box);
@@ -52,6 +55,8 @@ void box_await(struct box *box, uint32_t kind);
 
 void box_mount(struct box *box);
 void box_drop_bounding(const struct box *box, uint64_t kept);
+void box_net(struct box *box);
+void box_make_socket(struct box *box);
 void box_confine(struct box *box);
 _Noreturn void box_run(struct box *box);
 void box_sample(const struct box *box); /* report how busy the box is */

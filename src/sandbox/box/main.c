@@ -18,16 +18,16 @@
 #include <unistd.h>
 
 static struct box the_box = {
-	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1};
+	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1, .maker = -1};
 
-void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds)
+int box_send_fds(int to, struct iovec *iov, const int *fds, unsigned nfds)
 {
 	union {
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = {(void *)(uintptr_t)note, sizeof(*note)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 1};
+	ssize_t n;
 
 	if (nfds) {
 		struct cmsghdr *c = &control.align;
@@ -40,9 +40,18 @@ void box_send(const struct box *box, const struct rein_box_note *note, const int
 		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
 	}
-	while (sendmsg(box->control, &msg, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			_exit(125); /* nobody to tell: [B3] */
+	do
+		n = sendmsg(to, &msg, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -1 : 0;
+}
+
+void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds)
+{
+	struct iovec iov = {(void *)(uintptr_t)note, sizeof(*note)};
+
+	if (box_send_fds(box->control, &iov, fds, nfds) < 0)
+		_exit(125); /* nobody to tell: [B3] */
 }
 
 int box_receive(const struct box *box, struct rein_box_note *note)
@@ -306,6 +315,8 @@ int main(void)
 	box_prepare(box);
 	box->plan = load(box);
 	name_host(box);
+	if (box->plan->flags & REIN_PLAN_GATE)
+		box_net(box);
 	box_mount(box);
 	reopen_stdin(box);
 	box_confine(box);

@@ -331,6 +331,25 @@ static void hide(const struct box *box, uint32_t index, const struct box_private
 	close(over);
 }
 
+/* A small file that says what the plan says. */
+static int text_file(const struct box *box, uint32_t index, const struct box_private *p)
+{
+	const char *text = rein_plan_str(box->plan, rein_plan_mounts(box->plan)[index].source);
+	char name[] = "text-00000000";
+	size_t n = strlen(text);
+	int fd;
+
+	for (uint32_t i = index, at = sizeof(name) - 2; i; i /= 10)
+		name[at--] = (char)('0' + i % 10);
+	if (mknodat(p->fd, name, S_IFREG | 0444, 0) < 0)
+		return -1;
+	fd = openat(p->fd, name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
+		return -1;
+	close(fd);
+	return clone_private(p, name, MOUNT_ATTR_RDONLY);
+}
+
 static int freeze(const char *target)
 {
 	int fd = sys_mount_clone(AT_FDCWD, target, AT_RECURSIVE);
@@ -427,6 +446,9 @@ static void attach_one(struct box *box, uint32_t i, struct box_private *p, uint3
 		break;
 	case REIN_MOUNT_DEV:
 		attach_dev(box, i, p);
+		break;
+	case REIN_MOUNT_TEXT:
+		attach(box, i, text_file(box, i, p));
 		break;
 	default:
 		hide(box, i, p);

@@ -270,7 +270,7 @@ static void take_message(const struct box *box, pid_t command)
 
 void box_run(struct box *box)
 {
-	struct pollfd fds[2];
+	struct pollfd fds[3];
 	sigset_t all;
 	pid_t command;
 
@@ -290,7 +290,10 @@ void box_run(struct box *box)
 	for (;;) {
 		struct signalfd_siginfo si;
 		int wait = box->plan->sample_ms ? (int)box->plan->sample_ms : -1;
-		int n = poll(fds, 2, wait);
+		int n;
+
+		fds[2] = (struct pollfd){.fd = box->maker, .events = POLLIN};
+		n = poll(fds, 3, wait);
 
 		if (n < 0 && errno != EINTR)
 			_exit(125);
@@ -301,5 +304,7 @@ void box_run(struct box *box)
 		reap(box, command);
 		if (fds[0].revents)
 			take_message(box, command);
+		if (fds[2].revents)
+			box_make_socket(box);
 	}
 }

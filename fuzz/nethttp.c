@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libFuzzer target: a stream of HTTP requests, read whole and in pieces. Both must find the same heads
+ * and bodies: a difference is a request somebody did not see. Also the packets and rules of the gate.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/net/gate/packet.h"
+#include "sandbox/net/http.h"
+#include "sandbox/net/rule.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* How far the requests go, and how many there are, when at most `step` bytes are seen at once. */
+static size_t walk(const char *p, size_t n, size_t step, unsigned *requests)
+{
+	size_t at = 0;
+
+	*requests = 0;
+	for (;;) {
+		struct rein_http_head h;
+		struct rein_http_body b;
+
+		if (rein_http_head(p + at, n - at, &h) != REIN_HTTP_OK)
+			return at;
+		if (h.n > n - at || h.method.p < p || h.target.p + h.target.n > p + n)
+			abort();
+		at += h.n;
+		b = rein_http_body(&h);
+		while (at < n && b.state != REIN_BODY_DONE) {
+			size_t some = n - at < step ? n - at : step, k;
+
+			k = rein_http_body_take(&b, p + at, some);
+			if (k > some || (k < some && b.state != REIN_BODY_DONE && b.state != REIN_BODY_BAD))
+				abort();
+			at += k;
+			if (b.state == REIN_BODY_BAD)
+				return at;
+		}
+		if (b.state != REIN_BODY_DONE)
+			return at;
+		++*requests;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	unsigned many, few;
+	struct packet packet;
+	struct rein_net_rule rule;
+	struct rein_err err = {0};
+	char text[256];
+
+	if (n > 65536)
+		return 0;
+	if (walk((const char *)data, n, n + 1, &few) != walk((const char *)data, n, 1, &many) || few != many)
+		abort();
+	if (few && rein_http_looks((const char *)data, n) == REIN_HTTP_BAD && data[0] >= 'A' && data[0] <= 'Z')
+		abort();
+	packet_read(data, n, &packet);
+	if (n < sizeof(text)) {
+		memcpy(text, data, n);
+		text[n] = 0;
+		if (rein_rule_parse(text, &rule, &err) == 0 && rule.first > rule.last)
+			abort();
+	}
+	return 0;
+}

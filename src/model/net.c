@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of the reasons, and the end of a report. */
+#include "model/net.h"
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/str.h"
+
+static const struct {
+	const char *wire, *text;
+} reasons[REIN_WHY__MAX] = {
+#define WHY(name, wire, text) [REIN_WHY_##name] = {wire, text},
+#include "model/netwhy.def"
+#undef WHY
+};
+
+const char *rein_net_why_name(uint32_t why)
+{
+	return reasons[why < REIN_WHY__MAX ? why : REIN_WHY_OTHER].wire;
+}
+
+const char *rein_net_why_text(uint32_t why)
+{
+	return reasons[why < REIN_WHY__MAX ? why : REIN_WHY_OTHER].text;
+}
+
+void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_refusal *more)
+{
+	r->refused += more->count;
+	for (size_t i = 0; i < r->nrefusals; i++) {
+		struct rein_net_refusal *x = &r->refusals[i];
+
+		if (x->why == more->why && x->protocol == more->protocol && x->port == more->port &&
+		    rein_streq(x->name, more->name)) {
+			x->count += more->count;
+			return;
+		}
+	}
+	if (r->nrefusals == REIN_NET_LISTED || rein_grow(r->refusals, r->nrefusals, r->refusals_cap) < 0)
+		r->dropped += more->count;
+	else
+		r->refusals[r->nrefusals++] = *more;
+}
+
+void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host *more)
+{
+	for (size_t i = 0; i < r->nhosts; i++) {
+		struct rein_net_host *x = &r->hosts[i];
+
+		if (x->port == more->port && rein_streq(x->name, more->name)) {
+			x->connections += more->connections;
+			x->sent += more->sent;
+			x->received += more->received;
+			return;
+		}
+	}
+	if (r->nhosts < REIN_NET_LISTED && rein_grow(r->hosts, r->nhosts, r->hosts_cap) == 0)
+		r->hosts[r->nhosts++] = *more;
+}
+
+void rein_net_report_add(struct rein_net_report *r, const struct rein_net_report *more)
+{
+	for (size_t i = 0; i < more->nrefusals; i++)
+		rein_net_report_refusal(r, &more->refusals[i]);
+	for (size_t i = 0; i < more->nhosts; i++)
+		rein_net_report_host(r, &more->hosts[i]);
+	r->sent += more->sent;
+	r->received += more->received;
+	r->connections += more->connections;
+	r->refused += more->dropped;
+	r->dropped += more->dropped;
+	r->held |= more->held;
+}
+
+void rein_net_report_done(struct rein_net_report *r)
+{
+	rein_free(r->refusals);
+	rein_free(r->hosts);
+	*r = (struct rein_net_report){0};
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network of a box: what it may reach, and what came of it. Plain data of fixed size, so that a
+ * rule can be checked whole and handed to another process as it is.
+ *
+ * A policy without rules permits nothing.
+ */
+#ifndef REIN_MODEL_NET_H
+#define REIN_MODEL_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REIN_NET_NAME	 256 /* a domain name, with its end */
+#define REIN_NET_RULES	 512
+#define REIN_NET_PUBLISH 32
+#define REIN_NET_LISTED	 2048 /* different refusals, or hosts, in a report */
+
+/* So many bytes, in all or in every window of time. bytes 0: no limit. */
+struct rein_net_budget {
+	uint64_t bytes, window_ns;
+};
+
+enum rein_net_rule_flag {
+	REIN_RULE_ADDRESS = 1 << 0,  /* by address and prefix; otherwise by name */
+	REIN_RULE_READONLY = 1 << 1, /* GET and HEAD only, in what can be read */
+	REIN_RULE_RAW = 1 << 2,	     /* what is sent is not looked at */
+	REIN_RULE_FLAGS = (1 << 3) - 1,
+};
+
+/*
+ * One permission. The first rule that covers a name (or address) and a port holds. A name is in lower
+ * case without a final dot: "example.org" itself, "*.example.org" everything below it, "*" any.
+ * Addresses are kept as IPv6, IPv4 mapped into it.
+ */
+struct rein_net_rule {
+	uint32_t flags;
+	uint16_t first, last; /* ports; 0, 0: 80 and 443 */
+	uint8_t address[16];
+	uint32_t prefix; /* of 128 bits */
+	char name[REIN_NET_NAME];
+	struct rein_net_budget sent, all; /* per rule, from the box's side */
+};
+
+/* A port of the host's loopback that leads to a port inside. */
+struct rein_net_publish {
+	uint16_t host, inside;
+};
+
+struct rein_net_policy {
+	const struct rein_net_rule *rules;
+	size_t nrules;
+	const struct rein_net_publish *publish;
+	size_t npublish;
+	struct rein_net_budget sent, all; /* of the whole box */
+	uint64_t rate;			  /* bytes a second, both directions together; 0: no limit */
+};
+
+/* Why something was refused; wire names and words are in netwhy.def. */
+enum rein_net_why {
+#define WHY(name, wire, text) REIN_WHY_##name,
+#include "model/netwhy.def"
+#undef WHY
+	REIN_WHY__MAX,
+};
+
+/* A refusal, as often as it happened. */
+struct rein_net_refusal {
+	uint32_t why;	    /* enum rein_net_why */
+	uint32_t protocol;  /* IPPROTO_TCP, IPPROTO_UDP …; 0: a name was asked for */
+	uint32_t port;	    /* 0: none */
+	uint32_t count;
+	char name[REIN_NET_NAME];   /* the name asked for, or the address */
+	char detail[REIN_NET_NAME]; /* what was found instead: an address, another name; or "" */
+};
+
+/* What was carried for one name or address. */
+struct rein_net_host {
+	uint32_t port, connections;
+	uint64_t sent, received;
+	char name[REIN_NET_NAME];
+};
+
+/* What happened on the box's network. The lists end where their room ends; dropped counts the rest. */
+struct rein_net_report {
+	struct rein_net_refusal *refusals;
+	size_t nrefusals, refusals_cap;
+	struct rein_net_host *hosts;
+	size_t nhosts, hosts_cap;
+	uint64_t sent, received;
+	uint32_t connections;
+	uint32_t refused; /* all of them together: violations of medium severity */
+	uint32_t dropped;
+	bool held; /* connections were dialled before the program was told that they stand */
+};
+
+/* Count one more of the same, or a new one. */
+void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_refusal *more);
+void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host *more);
+void rein_net_report_add(struct rein_net_report *r, const struct rein_net_report *more);
+void rein_net_report_done(struct rein_net_report *r);
+const char *rein_net_why_name(uint32_t why); /* stable, for machines */
+const char *rein_net_why_text(uint32_t why); /* for people */
+
+#endif

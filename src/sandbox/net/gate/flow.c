@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Carrying a connection. Small traffic is copied (fewer system calls); after a quarter of a megabyte a
+ * direction goes through a pipe without being copied. Ends of streams are passed on one by one; a
+ * refusal is a reset, except where the program can be told in its own language.
+ *
+ * Descriptors are watched edge-triggered: each event moves as much as can be moved, both ways.
+ */
+#include "sandbox/net/gate/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "sandbox/net/netlink.h"
+
+#define SPLICE_AFTER (256u << 10)
+#define PIPE_SIZE    (256 << 10)
+#define ROUNDS	     32 /* then others have their turn */
+#define LINGER_NS    (2 * REIN_NS_PER_S)
+#define ORIGINAL_DST 80 /* SO_ORIGINAL_DST, IP6T_SO_ORIGINAL_DST */
+#define EDGES	     (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+
+static void flow_ready_client(struct gate *g, struct watch *w, uint32_t events)
+{
+	(void)events;
+	flow_pump(g, OWNER(w, struct flow, client));
+}
+
+static void flow_ready_server(struct gate *g, struct watch *w, uint32_t events)
+{
+	(void)events;
+	flow_pump(g, OWNER(w, struct flow, server));
+}
+
+static void lane_done(struct lane *l)
+{
+	rein_free(take_ptr(l->buf));
+	for (int i = 0; i < 2; i++) {
+		rein_closep_(&l->pipe[i]);
+		l->pipe[i] = -1;
+	}
+}
+
+static void reset(int fd)
+{
+	struct linger now = {.l_onoff = 1};
+
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+static void flow_end(struct gate *g, struct flow *f, bool with_reset)
+{
+	if (f->dead)
+		return;
+	f->dead = true;
+	if (f->dial)
+		dial_cancel(f->dial);
+	gate_free(g, take_ptr(f->dial));
+	if (with_reset) {
+		reset(f->client.fd);
+		reset(f->server.fd);
+	}
+	gate_close(g, &f->client);
+	gate_close(g, &f->server);
+	lane_done(&f->up);
+	lane_done(&f->down);
+	if (f->prev)
+		f->prev->next = f->next;
+	else
+		g->flows = f->next;
+	if (f->next)
+		f->next->prev = f->prev;
+	g->nflows--;
+	gate_free(g, f);
+}
+
+static struct flow *flow_new(struct gate *g, int client)
+{
+	struct flow *f = g->nflows < g->max_flows ? rein_alloc(sizeof(*f)) : NULL;
+	int one = 1;
+
+	if (!f)
+		return NULL;
+	f->up.pipe[0] = f->up.pipe[1] = f->down.pipe[0] = f->down.pipe[1] = -1;
+	f->server.fd = -1;
+	f->rule = -1;
+	f->next = g->flows;
+	if (g->flows)
+		g->flows->prev = f;
+	g->flows = f;
+	g->nflows++;
+	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	f->client.fd = client;
+	return f;
+}
+
+static const char *flow_name(const struct flow *f, char text[REIN_ADDR_TEXT])
+{
+	if (f->name)
+		return f->name->text;
+	rein_addr_text(&f->to, text);
+	return text;
+}
+
+/* --- refusing --- */
+
+/* In the program's own language, as far as it is known; false: there is none. */
+static bool explain(struct flow *f, uint32_t why)
+{
+	static const char alert[] = "\x15\x03\x01\x00\x02\x02\x31"; /* fatal, access_denied */
+	char text[REIN_ADDR_TEXT], body[1024], message[1400];
+	const char *name = flow_name(f, text);
+	int n;
+
+	if (f->look == LOOK_TLS)
+		return send(f->client.fd, alert, sizeof(alert) - 1, MSG_NOSIGNAL) == sizeof(alert) - 1;
+	if (f->look != LOOK_HEAD && f->look != LOOK_BODY)
+		return false;
+	n = snprintf(body, sizeof(body),
+		     "rein: refused: %s:%u: %s.\nTo ask for it: rein run --net restricted --allow-host %s:%u\n",
+		     name, f->port, rein_net_why_text(why), name, f->port);
+	n = snprintf(message, sizeof(message),
+		     "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
+		     "X-Rein-Refused: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		     rein_net_why_name(why), n, body);
+	return n < (int)sizeof(message) && send(f->client.fd, message, (size_t)n, MSG_NOSIGNAL) == n;
+}
+
+void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detail)
+{
+	char text[REIN_ADDR_TEXT];
+
+	if (f->dead || f->closing)
+		return;
+	book_refuse(g, why, IPPROTO_TCP, f->port, flow_name(f, text), detail, true);
+	f->look_ns = 0;
+	if (f->down.n != f->down.at || f->down.piped || !explain(f, why)) {
+		flow_end(g, f, true);
+		return;
+	}
+	/* A reset now would overtake the explanation: wait until it was read. */
+	f->closing = true;
+	f->until_ns = g->now_ns + LINGER_NS;
+	reset(f->server.fd);
+	gate_close(g, &f->server);
+	shutdown(f->client.fd, SHUT_WR);
+}
+
+/* --- carrying --- */
+
+enum moved { STUCK = 0, MOVED, ENDED };
+
+/* May bytes be taken? 0: not now, or it was refused. */
+static size_t allowance(struct gate *g, struct flow *f, bool up, size_t want)
+{
+	bool over;
+	size_t n = meter_allow(g, f->rule, up, want, &over);
+
+	if (over) {
+		flow_refuse(g, f, REIN_WHY_BUDGET, "");
+		return 0;
+	}
+	if (!n)
+		f->starved = g->starved = true;
+	return n;
+}
+
+static void counted(struct gate *g, struct flow *f, bool up, size_t n)
+{
+	meter_count(g, f->rule, up, n);
+	if (f->host)
+		*(up ? &f->host->sent : &f->host->received) += n;
+}
+
+static bool would_block(void)
+{
+	return errno == EAGAIN || errno == EINTR || errno == ENOTCONN;
+}
+
+/* The answer to an upgrade decides what the connection is from then on. */
+static void hear(struct flow *f, const uint8_t *p, size_t n)
+{
+	if (f->look != LOOK_ANSWER || f->answered)
+		return;
+	f->answered = true;
+	if (n >= 12 && memcmp(p, "HTTP/1.1 101", 12) == 0)
+		f->look = LOOK_AWAY;
+}
+
+static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from, bool up)
+{
+	size_t room;
+	ssize_t n;
+
+	if (l->eof)
+		return STUCK;
+	if (!l->buf)
+		l->buf = rein_alloc(LANE_BUF);
+	if (!l->buf)
+		return ENDED;
+	if (l->at == l->n)
+		l->at = l->n = l->clear = 0;
+	if (l->n == LANE_BUF && l->at) {
+		memmove(l->buf, l->buf + l->at, l->n - l->at);
+		l->n -= l->at;
+		l->clear -= l->at;
+		l->at = 0;
+	}
+	room = LANE_BUF - l->n;
+	if (!room)
+		return STUCK;
+	room = allowance(g, f, up, room);
+	if (!room)
+		return STUCK;
+	n = recv(from, l->buf + l->n, room, 0);
+	if (n < 0)
+		return would_block() ? STUCK : ENDED;
+	if (n == 0) {
+		l->eof = true;
+		if (up && f->rule >= 0)
+			inspect(g, f);
+		return MOVED;
+	}
+	counted(g, f, up, (size_t)n);
+	if (!up)
+		hear(f, l->buf + l->n, (size_t)n);
+	l->n += (size_t)n;
+	l->total += (size_t)n;
+	if (up && f->rule >= 0)
+		inspect(g, f);
+	else
+		l->clear = l->n;
+	return MOVED;
+}
+
+static enum moved empty(struct lane *l, int to)
+{
+	ssize_t n;
+
+	if (l->at == l->clear)
+		return STUCK;
+	n = send(to, l->buf + l->at, l->clear - l->at, MSG_NOSIGNAL);
+	if (n < 0)
+		return would_block() ? STUCK : ENDED;
+	l->at += (size_t)n;
+	return MOVED;
+}
+
+static bool use_pipe(struct lane *l)
+{
+	int size;
+
+	if (l->pipe[0] >= 0)
+		return true;
+	if (l->total < SPLICE_AFTER || l->at != l->n)
+		return false;
+	if (pipe2(l->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		l->pipe[0] = l->pipe[1] = -1;
+		l->total = 0; /* later */
+		return false;
+	}
+	/* Above a user's share of pipe memory it stays small, which works too. */
+	size = fcntl(l->pipe[1], F_SETPIPE_SZ, PIPE_SIZE);
+	if (size < 0)
+		size = fcntl(l->pipe[1], F_GETPIPE_SZ);
+	l->pipe_size = size > 0 ? (size_t)size : 4096;
+	rein_free(take_ptr(l->buf));
+	l->at = l->n = l->clear = 0;
+	return true;
+}
+
+static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, int from, int to, bool up)
+{
+	enum moved moved = STUCK;
+	ssize_t n;
+
+	if (!l->eof && l->piped < l->pipe_size) {
+		size_t want = allowance(g, f, up, l->pipe_size - l->piped);
+
+		n = want ? splice(from, NULL, l->pipe[1], NULL, want, SPLICE_F_MOVE | SPLICE_F_NONBLOCK)
+			 : -1;
+		if (f->dead || f->closing)
+			return STUCK;
+		if (n > 0) {
+			counted(g, f, up, (size_t)n);
+			l->piped += (size_t)n;
+			l->total += (size_t)n;
+			moved = MOVED;
+		} else if (n == 0) {
+			l->eof = true;
+			moved = MOVED;
+		} else if (want && !would_block()) {
+			return ENDED;
+		}
+	}
+	if (l->piped) {
+		n = splice(l->pipe[0], NULL, to, NULL, l->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (n > 0) {
+			l->piped -= (size_t)n;
+			moved = MOVED;
+		} else if (n < 0 && !would_block()) {
+			return ENDED;
+		}
+	}
+	return moved;
+}
+
+static enum moved move_lane(struct gate *g, struct flow *f, bool up)
+{
+	struct lane *l = up ? &f->up : &f->down;
+	int from = up ? f->client.fd : f->server.fd, to = up ? f->server.fd : f->client.fd;
+	bool as_is = f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER);
+	enum moved in, out;
+
+	if (l->pipe[0] >= 0 || (as_is && use_pipe(l))) {
+		in = splice_lane(g, f, l, from, to, up);
+		out = STUCK;
+	} else {
+		in = fill(g, f, l, from, up);
+		if (f->dead || f->closing)
+			return STUCK;
+		out = in == ENDED ? STUCK : empty(l, to);
+	}
+	if (f->dead || f->closing)
+		return STUCK;
+	if (in == ENDED || out == ENDED)
+		return ENDED;
+	if (l->eof && l->at == l->n && !l->piped && !l->shut) {
+		l->shut = true;
+		shutdown(to, SHUT_WR);
+		return MOVED;
+	}
+	return in == MOVED || out == MOVED ? MOVED : STUCK;
+}
+
+/* Refused and told: read on until the program has heard it and closes. */
+static void drain(struct gate *g, struct flow *f)
+{
+	uint8_t sink[4096];
+	ssize_t n;
+
+	do
+		n = recv(f->client.fd, sink, sizeof(sink), 0);
+	while (n > 0);
+	if (n == 0 || !would_block())
+		flow_end(g, f, false);
+}
+
+void flow_pump(struct gate *g, struct flow *f)
+{
+	f->starved = f->busy = false;
+	for (int round = 0; round < ROUNDS; round++) {
+		enum moved up, down;
+
+		if (f->dead)
+			return;
+		if (f->closing) {
+			drain(g, f);
+			return;
+		}
+		if (f->server.fd < 0)
+			return; /* still dialling */
+		up = move_lane(g, f, true);
+		if (f->dead || f->closing)
+			continue;
+		down = up == ENDED ? ENDED : move_lane(g, f, false);
+		if (f->dead || f->closing)
+			continue;
+		if (up == ENDED || down == ENDED) {
+			flow_end(g, f, true);
+			return;
+		}
+		if (f->up.shut && f->down.shut) {
+			flow_end(g, f, false);
+			return;
+		}
+		/* an answer may have cleared what was held back */
+		if (f->look == LOOK_AWAY || f->answered)
+			inspect(g, f);
+		if (up == STUCK && down == STUCK && f->up.at == f->up.clear)
+			return;
+		if (up == STUCK && down == STUCK)
+			break;
+	}
+	/* More to do, and no edge will tell: come back after the others. */
+	if (!f->dead && !f->closing)
+		f->busy = g->busy = true;
+}
+
+void flow_again(struct gate *g)
+{
+	struct flow *next;
+
+	g->busy = false;
+	for (struct flow *f = g->flows; f; f = next) {
+		next = f->next;
+		if (f->busy)
+			flow_pump(g, f);
+	}
+}
+
+/* --- beginning --- */
+
+static void flow_begin(struct gate *g, struct flow *f, int server)
+{
+	char text[REIN_ADDR_TEXT];
+
+	g->book.connections++;
+	f->host = book_host(g, flow_name(f, text), f->port);
+	if (f->host)
+		f->host->connections++;
+	gate_watch(g, &f->server, server, EDGES, flow_ready_server);
+	gate_watch(g, &f->client, f->client.fd, EDGES, flow_ready_client);
+	flow_pump(g, f);
+}
+
+static void dialled(struct dial *d, int fd)
+{
+	struct gate *g = d->gate;
+	struct flow *f = NULL;
+	char text[REIN_ADDR_TEXT];
+
+	for (f = g->flows; f && f->dial != d; f = f->next)
+		;
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	f->dial = NULL;
+	gate_free(g, d);
+	if (fd >= 0) {
+		flow_begin(g, f, fd);
+		return;
+	}
+	rein_addr_text(&d->address, text);
+	if (d->why)
+		flow_refuse(g, f, d->why, f->name ? text : "");
+	else
+		flow_end(g, f, true);
+}
+
+static bool original_target(int fd, struct rein_addr *to, uint16_t *port)
+{
+	struct sockaddr_storage at = {0};
+	socklen_t n = sizeof(at);
+
+	if (getsockopt(fd, IPPROTO_IP, ORIGINAL_DST, &at, &n) < 0) {
+		n = sizeof(at);
+		if (getsockopt(fd, IPPROTO_IPV6, ORIGINAL_DST, &at, &n) < 0)
+			return false;
+	}
+	return rein_addr_from(&at, to, port);
+}
+
+static void take_connection(struct gate *g, int fd, const struct sockaddr_storage *peer)
+{
+	struct rein_addr from, to;
+	struct name *name = NULL;
+	uint16_t from_port, port;
+	uint32_t why = REIN_WHY_NO_NAME;
+	int server = -1, rule = -1;
+	struct flow *f;
+
+	/* Whoever connects to the gate itself was led here by nobody. */
+	if (!rein_addr_from(peer, &from, &from_port) || !original_target(fd, &to, &port) ||
+	    (rein_addr_class(&to) == REIN_ADDR_LOOPBACK && port == REIN_GATE_PORT)) {
+		book_refuse(g, REIN_WHY_NO_NAME, IPPROTO_TCP, REIN_GATE_PORT, "127.0.0.1", "", true);
+		reset(fd);
+		close(fd);
+		return;
+	}
+	if (g->held)
+		server = hold_take(g, &from, from_port, &to, port, &rule, &name);
+	if (server < 0)
+		rule = gate_rule(g, &to, port, &name, &why);
+	f = flow_new(g, fd);
+	if (!f) {
+		char text[REIN_ADDR_TEXT];
+
+		rein_addr_text(&to, text);
+		book_refuse(g, REIN_WHY_LIMIT, IPPROTO_TCP, port, name ? name->text : text, "", true);
+		reset(fd);
+		close(fd);
+		if (server >= 0)
+			close(server);
+		return;
+	}
+	f->name = name;
+	f->to = to;
+	f->port = port;
+	f->rule = rule;
+	if (rule < 0) {
+		flow_refuse(g, f, why, "");
+		return;
+	}
+	if (server >= 0) {
+		flow_begin(g, f, server);
+		return;
+	}
+	f->dial = rein_alloc(sizeof(*f->dial));
+	if (!f->dial) {
+		flow_end(g, f, true);
+		return;
+	}
+	*f->dial = (struct dial){.name = name, .address = to, .port = port, .rule = rule, .done = dialled};
+	dial_start(g, f->dial);
+}
+
+void flow_accept(struct gate *g, struct watch *w, uint32_t events)
+{
+	(void)events;
+	for (int i = 0; i < 64; i++) {
+		struct sockaddr_storage peer;
+		socklen_t n = sizeof(peer);
+		int fd = accept4(w->fd, (struct sockaddr *)&peer, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		take_connection(g, fd, &peer);
+	}
+}
+
+void flow_relay(struct gate *g, int client, int server)
+{
+	struct flow *f = flow_new(g, client);
+
+	if (!f) {
+		close(client);
+		close(server);
+		return;
+	}
+	f->look = LOOK_AWAY;
+	gate_watch(g, &f->server, server, EDGES, flow_ready_server);
+	gate_watch(g, &f->client, client, EDGES, flow_ready_client);
+}
+
+void flow_tick(struct gate *g)
+{
+	struct flow *next;
+
+	g->starved = false;
+	for (struct flow *f = g->flows; f; f = next) {
+		next = f->next;
+		if (f->closing && g->now_ns >= f->until_ns)
+			flow_end(g, f, false);
+		else if (f->look_ns && g->now_ns >= f->look_ns)
+			flow_refuse(g, f, REIN_WHY_SLOW, "");
+		else if (f->starved)
+			flow_pump(g, f);
+	}
+}
+
+void flow_done(struct gate *g)
+{
+	while (g->flows)
+		flow_end(g, g->flows, true);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a connection says about itself, held against the name it was made for [G2]. On port 443 it must
+ * be TLS that names that host, on port 80 plain HTTP requests for it; on a port that a rule names,
+ * either is recognised, and anything else is carried as it is. Every request of a plain HTTP connection
+ * is judged, not only the first.
+ *
+ *	FIRST -> TLS -> AWAY
+ *	      -> HEAD -> BODY -> HEAD ...
+ *	              -> ANSWER -> AWAY (the server switched protocols) | HEAD
+ *	      -> AWAY
+ */
+#include "sandbox/net/gate/gate.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sandbox/net/tls.h"
+
+#define LOOK_NS (20 * REIN_NS_PER_S)
+
+static const struct rein_net_rule *rule_of(const struct gate *g, const struct flow *f)
+{
+	return &g->rules[f->rule];
+}
+
+static bool readonly(const struct gate *g, const struct flow *f)
+{
+	return rule_of(g, f)->flags & REIN_RULE_READONLY;
+}
+
+/* Something is begun and not whole: it must be so in time. */
+static void wait_for_more(struct gate *g, struct flow *f, uint32_t why)
+{
+	if (f->up.eof || f->up.n - f->up.clear >= LANE_BUF - 1)
+		flow_refuse(g, f, why, "");
+	else if (!f->look_ns && f->up.n > f->up.clear)
+		f->look_ns = g->now_ns + LOOK_NS;
+}
+
+static void look_away(struct flow *f)
+{
+	f->look = LOOK_AWAY;
+	f->look_ns = 0;
+	f->up.clear = f->up.n;
+}
+
+static void look_tls(struct gate *g, struct flow *f)
+{
+	char name[REIN_NET_NAME];
+
+	switch (rein_tls_hello(f->up.buf + f->up.clear, f->up.n - f->up.clear, name)) {
+	case REIN_TLS_MORE:
+		wait_for_more(g, f, REIN_WHY_NOT_TLS);
+		break;
+	case REIN_TLS_NAMED:
+		if (f->name && !rein_streq(name, f->name->text))
+			flow_refuse(g, f, REIN_WHY_SNI, name);
+		else if (readonly(g, f))
+			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
+		else
+			look_away(f);
+		break;
+	case REIN_TLS_NAMELESS:
+		if (f->name)
+			flow_refuse(g, f, REIN_WHY_NO_SNI, "");
+		else if (readonly(g, f))
+			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
+		else
+			look_away(f);
+		break;
+	default:
+		flow_refuse(g, f, REIN_WHY_NOT_TLS, "");
+	}
+}
+
+/* A whole head: may this request be made? */
+static uint32_t judge(const struct gate *g, const struct flow *f, const struct rein_http_head *h)
+{
+	if (rein_str_eq(h->method, STR("CONNECT")))
+		return REIN_WHY_CONNECT;
+	if (f->name && (!rein_streq(h->host, f->name->text) || (h->port && h->port != f->port)))
+		return REIN_WHY_HOST;
+	if (readonly(g, f) && !rein_http_reads(h->method))
+		return REIN_WHY_METHOD;
+	/* Reading has nothing to send along, and nothing to turn into. */
+	if (readonly(g, f) && (h->upgrade || h->framing != REIN_HTTP_NO_BODY))
+		return REIN_WHY_METHOD;
+	return REIN_WHY_OTHER;
+}
+
+static void look_head(struct gate *g, struct flow *f)
+{
+	struct rein_http_head h;
+	uint32_t why;
+
+	switch (rein_http_head((const char *)f->up.buf + f->up.clear, f->up.n - f->up.clear, &h)) {
+	case REIN_HTTP_MORE:
+		wait_for_more(g, f, REIN_WHY_NOT_HTTP);
+		return;
+	case REIN_HTTP_BAD:
+		flow_refuse(g, f, REIN_WHY_NOT_HTTP, "");
+		return;
+	case REIN_HTTP_OK:
+		break;
+	}
+	why = judge(g, f, &h);
+	if (why) {
+		char detail[REIN_NET_NAME] = "";
+
+		if (why == REIN_WHY_HOST)
+			memcpy(detail, h.host, sizeof(detail));
+		else if (h.method.n < sizeof(detail))
+			memcpy(detail, h.method.p, h.method.n);
+		flow_refuse(g, f, why, detail);
+		return;
+	}
+	/* What follows an upgrade can be anything, once the server agrees: only where its answer is
+	 * certain to be the answer to this. */
+	if (h.upgrade && (f->requests || h.framing != REIN_HTTP_NO_BODY)) {
+		flow_refuse(g, f, REIN_WHY_NOT_HTTP, "Upgrade");
+		return;
+	}
+	f->requests++;
+	f->look_ns = 0;
+	f->up.clear += h.n;
+	f->body = rein_http_body(&h);
+	f->answered = false;
+	f->look = h.upgrade ? LOOK_ANSWER : f->body.state == REIN_BODY_DONE ? LOOK_HEAD : LOOK_BODY;
+}
+
+static void look_body(struct gate *g, struct flow *f)
+{
+	f->up.clear += rein_http_body_take(&f->body, (const char *)f->up.buf + f->up.clear,
+					   f->up.n - f->up.clear);
+	if (f->body.state == REIN_BODY_BAD)
+		flow_refuse(g, f, REIN_WHY_NOT_HTTP, "");
+	else if (f->body.state == REIN_BODY_DONE)
+		f->look = LOOK_HEAD;
+}
+
+static void look_first(struct gate *g, struct flow *f)
+{
+	const uint8_t *p = f->up.buf + f->up.clear;
+	size_t n = f->up.n - f->up.clear;
+
+	if (rule_of(g, f)->flags & REIN_RULE_RAW) {
+		look_away(f);
+		return;
+	}
+	if (p[0] == 22 || f->port == 443) {
+		f->look = LOOK_TLS;
+		return;
+	}
+	switch (f->port == 80 ? REIN_HTTP_OK : rein_http_looks((const char *)p, n)) {
+	case REIN_HTTP_OK:
+		f->look = LOOK_HEAD;
+		break;
+	case REIN_HTTP_MORE:
+		wait_for_more(g, f, REIN_WHY_NOT_HTTP);
+		break;
+	default:
+		if (readonly(g, f))
+			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
+		else
+			look_away(f);
+	}
+}
+
+/* The server's first words after an upgrade was asked for. */
+static void look_answer(struct flow *f)
+{
+	if (f->answered)
+		f->look = LOOK_HEAD; /* flow.c turned away already if it was a yes */
+}
+
+void inspect(struct gate *g, struct flow *f)
+{
+	static void (*const looks[])(struct gate *, struct flow *) = {
+		[LOOK_FIRST] = look_first,
+		[LOOK_TLS] = look_tls,
+		[LOOK_HEAD] = look_head,
+		[LOOK_BODY] = look_body,
+	};
+
+	for (;;) {
+		enum look before = f->look;
+		size_t clear = f->up.clear;
+
+		if (f->closing || f->dead)
+			return;
+		if (f->look == LOOK_AWAY) {
+			f->up.clear = f->up.n;
+			return;
+		}
+		if (f->up.clear == f->up.n)
+			return;
+		if (f->look == LOOK_ANSWER)
+			look_answer(f);
+		else
+			looks[f->look](g, f);
+		if (f->look == before && f->up.clear == clear)
+			return;
+	}
+}

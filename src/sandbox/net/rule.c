@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See rule.h. */
+#include "sandbox/net/rule.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+
+/* The longest name on the wire is 255 bytes, 253 as text. */
+#define NAME_MAX_TEXT 253
+
+static bool label_ok(const char *p, size_t n)
+{
+	if (n == 0 || n > 63)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= '0' && p[i] <= '9') || p[i] == '-' ||
+		      p[i] == '_'))
+			return false;
+	return true;
+}
+
+bool rein_name_normal(const char *name, size_t n, char to[REIN_NET_NAME])
+{
+	size_t label = 0;
+
+	if (n && name[n - 1] == '.')
+		n--;
+	if (n == 0 || n > NAME_MAX_TEXT)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		to[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+	to[n] = 0;
+	for (size_t i = 0; i <= n; i++) {
+		if (i < n && to[i] != '.')
+			continue;
+		if (!label_ok(to + label, i - label))
+			return false;
+		label = i + 1;
+	}
+	return true;
+}
+
+bool rein_budget_parse(const char *text, struct rein_net_budget *ret)
+{
+	char size[32];
+	const char *slash = strchr(text, '/');
+	size_t n = slash ? (size_t)(slash - text) : strlen(text);
+	struct rein_net_budget b = {0};
+
+	if (n >= sizeof(size))
+		return false;
+	memcpy(size, text, n);
+	size[n] = 0;
+	if (!rein_parse_size(size, &b.bytes) || !b.bytes ||
+	    (slash && (!rein_parse_duration(slash + 1, &b.window_ns) || !b.window_ns)))
+		return false;
+	*ret = b;
+	return true;
+}
+
+static bool parse_port(const char *s, uint16_t *ret)
+{
+	uint64_t v;
+
+	if (!rein_parse_u64(s, 65535, &v) || !v)
+		return false;
+	*ret = (uint16_t)v;
+	return true;
+}
+
+static bool parse_ports(char *s, struct rein_net_rule *r)
+{
+	char *dash = strchr(s, '-');
+
+	if (rein_streq(s, "*")) {
+		r->first = 1;
+		r->last = 65535;
+		return true;
+	}
+	if (dash)
+		*dash = 0;
+	return parse_port(s, &r->first) && parse_port(dash ? dash + 1 : s, &r->last) &&
+	       r->first <= r->last;
+}
+
+static bool parse_option(const char *s, struct rein_net_rule *r)
+{
+	if (rein_streq(s, "ro"))
+		r->flags |= REIN_RULE_READONLY;
+	else if (rein_streq(s, "raw"))
+		r->flags |= REIN_RULE_RAW;
+	else if (rein_starts(s, "up="))
+		return rein_budget_parse(s + 3, &r->sent);
+	else if (rein_starts(s, "max="))
+		return rein_budget_parse(s + 4, &r->all);
+	else
+		return false;
+	return true;
+}
+
+/* Bits after the prefix must be zero: "10.1.2.3/8" is a slip. */
+static bool prefix_clean(const struct rein_net_rule *r)
+{
+	for (unsigned i = r->prefix; i < 128; i++)
+		if (r->address[i / 8] & 0x80u >> i % 8)
+			return false;
+	return true;
+}
+
+/* "a.b.c.d", "a.b.c.d/n", "v6", "v6/n". False: not an address. Sets *bad if it almost is one. */
+static bool parse_address(char *s, struct rein_net_rule *r, bool *bad)
+{
+	char *slash = strchr(s, '/');
+	struct rein_addr a;
+	uint64_t bits = 128;
+
+	if (slash)
+		*slash = 0;
+	if (!rein_addr_parse(s, &a)) {
+		*bad = slash;
+		if (slash)
+			*slash = '/';
+		return false;
+	}
+	if (slash) {
+		bool four = rein_addr_is4(&a) && !strchr(s, ':');
+
+		if (!rein_parse_u64(slash + 1, four ? 32 : 128, &bits)) {
+			*bad = true;
+			return false;
+		}
+		bits += four ? 96 : 0;
+	}
+	r->flags |= REIN_RULE_ADDRESS;
+	memcpy(r->address, a.b, sizeof(a.b));
+	r->prefix = (uint32_t)bits;
+	*bad = !prefix_clean(r);
+	return !*bad;
+}
+
+static bool parse_name(const char *s, struct rein_net_rule *r)
+{
+	char rest[REIN_NET_NAME];
+
+	if (rein_streq(s, "*")) {
+		memcpy(r->name, "*", 2);
+		return true;
+	}
+	if (!rein_starts(s, "*."))
+		return rein_name_normal(s, strlen(s), r->name);
+	if (!rein_name_normal(s + 2, strlen(s + 2), rest) || strlen(rest) + 3 > REIN_NET_NAME)
+		return false;
+	memcpy(r->name, "*.", 2);
+	memcpy(r->name + 2, rest, strlen(rest) + 1);
+	return true;
+}
+
+/* Cut ":PORTS" off; IPv6 addresses with ports are in brackets. */
+static char *cut_ports(char *s)
+{
+	char *colon = strrchr(s, ':'), *close = strchr(s, ']');
+
+	if (*s == '[') {
+		if (!close)
+			return NULL;
+		if (close[1] == '/' && close[1 + strcspn(close + 1, ":")] == ':')
+			colon = strchr(close, ':');
+		else if (close[1] != ':')
+			return NULL;
+		*colon = 0;
+		return colon + 1;
+	}
+	if (!colon || strchr(s, ':') != colon)
+		return NULL; /* none, or a bare IPv6 address */
+	*colon = 0;
+	return colon + 1;
+}
+
+/* "[v6]" and "[v6]/n" without the brackets. */
+static void unbracket(char *s)
+{
+	char *close = strchr(s, ']');
+
+	if (*s != '[' || !close)
+		return;
+	memmove(close, close + 1, strlen(close + 1) + 1);
+	memmove(s, s + 1, strlen(s + 1) + 1);
+}
+
+int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err)
+{
+	char copy[512], *ports, *option;
+	struct rein_net_rule r = {0};
+	bool bad = false;
+
+	if (strlen(text) >= sizeof(copy))
+		return rein_err_set(err, REIN_E_USAGE, "host rule is too long: '%.40s...'", text);
+	memcpy(copy, text, strlen(text) + 1);
+	option = strchr(copy, ',');
+	while (option) {
+		char *next = strchr(option + 1, ',');
+
+		*option = 0;
+		if (next)
+			*next = 0;
+		if (!parse_option(option + 1, &r))
+			return rein_err_set(err, REIN_E_USAGE,
+					    "host rule '%s': unknown option '%s'; there are ro, raw, "
+					    "up=SIZE[/DURATION], max=SIZE[/DURATION]",
+					    text, option + 1);
+		if (next)
+			*next = ',';
+		option = next;
+	}
+	ports = cut_ports(copy);
+	if (ports && !parse_ports(ports, &r))
+		return rein_err_set(err, REIN_E_USAGE,
+				    "host rule '%s': '%s' is no port, FIRST-LAST or *", text, ports);
+	unbracket(copy);
+	if (!parse_address(copy, &r, &bad) && (bad || !parse_name(copy, &r)))
+		return rein_err_set(err, REIN_E_USAGE,
+				    "host rule '%s': wanted NAME[:PORT], *.DOMAIN[:PORT] or "
+				    "ADDRESS/BITS[:PORT]%s",
+				    text, bad ? " with nothing set beyond the bits" : "");
+	if (rein_streq(r.name, REIN_NET_HOST_NAME) && !r.first)
+		return rein_err_set(err, REIN_E_USAGE,
+				    "host rule '%s': say which port of this machine, "
+				    "as in " REIN_NET_HOST_NAME ":5432", text);
+	if (r.flags & REIN_RULE_RAW && r.flags & REIN_RULE_READONLY)
+		return rein_err_set(err, REIN_E_USAGE,
+				    "host rule '%s': ro and raw exclude each other", text);
+	*ret = r;
+	return 0;
+}
+
+int rein_publish_parse(const char *text, struct rein_net_publish *ret, struct rein_err *err)
+{
+	char copy[16];
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	struct rein_net_publish p = {0};
+
+	if (n < sizeof(copy)) {
+		memcpy(copy, text, n);
+		copy[n] = 0;
+		if (parse_port(copy, &p.host) && parse_port(colon ? colon + 1 : copy, &p.inside)) {
+			*ret = p;
+			return 0;
+		}
+	}
+	return rein_err_set(err, REIN_E_USAGE, "'%s' is no PORT or HOSTPORT:PORT", text);
+}
+
+bool rein_rule_covers_name(const struct rein_net_rule *r, const char *name)
+{
+	size_t n = strlen(name), tail;
+
+	if (r->flags & REIN_RULE_ADDRESS)
+		return false;
+	/* This machine is not "any host". */
+	if (rein_streq(name, REIN_NET_HOST_NAME))
+		return rein_streq(r->name, name);
+	if (r->name[0] != '*')
+		return rein_streq(r->name, name);
+	tail = strlen(r->name + 1); /* ".example.org", or nothing: any */
+	return n > tail && rein_streq(name + n - tail, r->name + 1);
+}
+
+bool rein_rule_covers_port(const struct rein_net_rule *r, uint16_t port)
+{
+	if (!r->first)
+		return port == 80 || port == 443;
+	return port >= r->first && port <= r->last;
+}
+
+int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port,
+		    uint32_t *why)
+{
+	*why = REIN_WHY_NO_RULE;
+	for (size_t i = 0; i < n; i++) {
+		if (!rein_rule_covers_name(&v[i], name))
+			continue;
+		if (!port || rein_rule_covers_port(&v[i], port))
+			return (int)i;
+		*why = REIN_WHY_PORT;
+	}
+	return -1;
+}
+
+/* Wide networks are "anywhere", not a place that was named. */
+static bool names_place(const struct rein_net_rule *r)
+{
+	struct rein_addr a;
+
+	memcpy(a.b, r->address, sizeof(a.b));
+	return rein_addr_is4(&a) ? r->prefix >= 96 + 8 : r->prefix >= 16 && (a.b[0] || a.b[1]);
+}
+
+int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
+		       uint16_t port, uint32_t *why)
+{
+	bool global = rein_addr_class(a) == REIN_ADDR_GLOBAL;
+
+	*why = REIN_WHY_NO_NAME;
+	for (size_t i = 0; i < n; i++) {
+		if (!(v[i].flags & REIN_RULE_ADDRESS) || !rein_addr_within(a, v[i].address, v[i].prefix))
+			continue;
+		if (!global && !names_place(&v[i])) {
+			*why = REIN_WHY_ADDRESS;
+			continue;
+		}
+		if (!port || rein_rule_covers_port(&v[i], port))
+			return (int)i;
+		*why = REIN_WHY_PORT;
+	}
+	return -1;
+}
+
+bool rein_rules_named(const struct rein_net_rule *v, size_t n, const struct rein_addr *a, uint16_t port)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].flags & REIN_RULE_ADDRESS && names_place(&v[i]) &&
+		    rein_addr_within(a, v[i].address, v[i].prefix) &&
+		    (!port || rein_rule_covers_port(&v[i], port)))
+			return true;
+	return false;
+}

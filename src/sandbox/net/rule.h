@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a box may reach: rules from text, and which rule covers something. Pure.
+ *
+ *	NAME[:PORTS][,OPTION…]		example.org	*.example.org:443	github.com:22
+ *	ADDRESS[/BITS][:PORTS][,OPTION…]	10.1.0.0/16:5432	[2001:db8::1]:443
+ *
+ * PORTS is a number, FIRST-LAST, or "*"; without it 80 and 443. Options: "ro" (GET and HEAD only),
+ * "raw" (what is sent is not looked at), "up=SIZE[/DURATION]" (bytes sent), "max=SIZE[/DURATION]" (both
+ * ways). The first rule that covers host and port holds.
+ *
+ * An address that is not public is reached only where a rule names it, or a network around it (of 8
+ * bits or more, IPv6 16); a name that leads there is not enough.
+ */
+#ifndef REIN_SANDBOX_NET_RULE_H
+#define REIN_SANDBOX_NET_RULE_H
+
+#include "base/err.h"
+#include "model/net.h"
+#include "sandbox/net/addr.h"
+
+/* The host's own loopback, under a name: only where a rule names it together with a port. */
+#define REIN_NET_HOST_NAME "host.rein.internal"
+
+int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err);
+/* "SIZE[/DURATION]" */
+bool rein_budget_parse(const char *text, struct rein_net_budget *ret);
+/* "PORT" or "HOSTPORT:PORT" */
+int rein_publish_parse(const char *text, struct rein_net_publish *ret, struct rein_err *err);
+
+/* A name from outside in the form rules have: lower case, no final dot. False: not a host name. */
+bool rein_name_normal(const char *name, size_t n, char to[REIN_NET_NAME]);
+
+bool rein_rule_covers_name(const struct rein_net_rule *r, const char *name);
+bool rein_rule_covers_port(const struct rein_net_rule *r, uint16_t port);
+/* The index of the rule that holds, or -1 with the reason. port 0: any port will do. */
+int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port,
+		    uint32_t *why);
+int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
+		       uint16_t port, uint32_t *why);
+/* Is the address named by a rule, itself or its network? Then it need not be public. port 0: any. */
+bool rein_rules_named(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
+		      uint16_t port);
+
+#endif

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is allowed works, for real programs that know nothing of a gate."""
+import os, shutil, subprocess, sys, threading, socket, time, json
+
+from lib import *
+
+SITE = ["--allow-host", "site.test"]
+
+
+def sh(text):
+    return ["sh", "-c", text]
+
+
+def works(name, options, command, wanted, seen=None, **more):
+    r = box(options, command, **more)
+    good = r.status == 0 and wanted in r.out and not r.why
+    if seen:
+        good = good and any(x.startswith(seen) for x in r.seen)
+    check(good, name, r)
+    return r
+
+
+works("curl http", SITE, ["curl", "-sS", "http://site.test/a"], "GET /a of site.test", "http ")
+works("curl http -6", SITE, ["curl", "-sS", "-6", "http://site.test/a"], "GET /a of site.test")
+works("curl http -4", SITE, ["curl", "-sS", "-4", "http://site.test/a"], "GET /a of site.test")
+works("curl https", SITE, ["curl", "-sS", "https://site.test/b"], "GET /b of site.test", "sni ")
+works("a host that has IPv6 only", ["--allow-host", "six.test"], ["curl", "-sS", "https://six.test/"], "GET / of six.test")
+works("several requests on one connection", SITE, ["curl", "-sS", "http://site.test/1", "http://site.test/2", "-d", "x=1",
+      "http://site.test/3"], "POST /3 of site.test body 3")
+works("a chunked upload", SITE, sh("head -c 300000 /dev/zero | curl -sS -T - http://site.test/up"), "PUT /up of site.test body 300000")
+works("a long upload", SITE, sh("head -c 9000000 /dev/zero | curl -sS --data-binary @- http://site.test/up"), "body 9000000")
+works("a long download", SITE, sh("curl -sS http://site.test/bytes/30000000 | wc -c"), "30000000")
+works("a long download over TLS", SITE, sh("curl -sS https://site.test/bytes/30000000 | wc -c"), "30000000")
+works("many at once", SITE, sh("for i in $(seq 40); do curl -sS http://site.test/bytes/100000 -o /dev/null -w '%{size_download}\\n' & done | sort -u; wait"), "100000")
+works("a wildcard", ["--allow-host", "*.wild.test"], ["curl", "-sS", "https://a.wild.test/"], "GET / of a.wild.test")
+works("a canonical name", ["--allow-host", "good-cname.test"], ["curl", "-sS", "http://good-cname.test/"], "GET / of good-cname.test")
+works("an answer that does not fit a datagram", ["--allow-host", "big.test"], ["curl", "-sS", "http://big.test/"], "GET / of big.test")
+works("a slow name server", ["--allow-host", "slow.test"], ["curl", "-sS", "http://slow.test/"], "GET / of slow.test")
+works("one public address among shut ones", ["--allow-host", "mixed.test"], ["curl", "-sS", "http://mixed.test/"], "GET / of mixed.test")
+works("a port of its own", ["--allow-host", "site.test:8080"], ["curl", "-sS", "http://site.test:8080/p"], "GET /p of site.test:8080")
+works("an address by number", ["--allow-host", "93.184.10.2"], ["curl", "-sS", "http://93.184.10.2/"], "GET / of 93.184.10.2")
+works("a private network that is named", ["--allow-host", "private.test", "--allow-host", "10.9.0.0/16"],
+      ["curl", "-sS", "http://private.test/"], "GET / of private.test")
+works("an IPv6 address by number", ["--allow-host", "[2606:4700:1::1]:80"], ["curl", "-sS", "http://[2606:4700:1::1]/"], "GET /")
+works("the machine's own hosts file", ["--allow-host", "fixed-good.test"], ["curl", "-sS", "http://fixed-good.test/"], "GET / of fixed-good.test")
+works("reading where only reading is allowed", ["--allow-host", "ro.test,ro"], ["curl", "-sS", "http://ro.test/x"], "GET /x")
+works("HEAD where only reading is allowed", ["--allow-host", "ro.test,ro"], ["curl", "-sSI", "http://ro.test/x"], "200 OK")
+works("an upgraded connection", SITE, ["/usr/bin/python3", "-c", """
+import socket
+s = socket.create_connection(("site.test", 80))
+s.sendall(b"GET /upgrade HTTP/1.1\\r\\nHost: site.test\\r\\nConnection: Upgrade\\r\\nUpgrade: test\\r\\n\\r\\n")
+d = s.recv(4096)
+assert d.startswith(b"HTTP/1.1 101"), d
+s.sendall(b"\\0any bytes\\n")
+print(s.recv(100))
+"""], "echo \\x00any bytes")
+works("who speaks first", ["--allow-host", "ssh.test:22"], ["/usr/bin/python3", "-c", """
+import socket
+s = socket.create_connection(("ssh.test", 22))
+print(s.recv(100)); s.sendall(b"hello"); print(s.recv(100)); s.shutdown(socket.SHUT_WR); print(s.recv(100))
+"""], "heard hello")
+works("a database's first word", ["--allow-host", "db.test:5432"], ["/usr/bin/python3", "-c", """
+import socket
+s = socket.create_connection(("db.test", 5432))
+s.sendall(b"\\0\\0\\0\\x08\\x04\\xd2\\x16\\x2f"); print(s.recv(100))
+s.sendall(b"Q" * 70000); n = 0
+while n < 70000: n += len(s.recv(65536))
+print("whole", n)
+"""], "whole 70000")
+r = works("ssh's own client", ["--allow-host", "ssh.test:22"], sh("ssh -v -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o ConnectTimeout=5 -o BatchMode=yes x@ssh.test true 2>&1 | cat"), "remote software version outside") if shutil.which("ssh") else None
+works("python", SITE, ["/usr/bin/python3", "-c", "import urllib.request as u; print(u.urlopen('https://site.test/py').read())"], "GET /py of site.test")
+if shutil.which("node", path=ENV["PATH"]):
+    works("node", SITE, ["node", "-e", "fetch('https://site.test/js').then(r=>r.text()).then(console.log)"], "GET /js of site.test")
+    works("node, its own resolver", SITE, ["node", "-e", "require('dns').resolve4('site.test',(e,a)=>console.log(e,a.length))"], "null 1")
+if shutil.which("java", path=ENV["PATH"]):
+    os.makedirs(T + "/work/j", exist_ok=True)
+    with open(T + "/work/j/A.java", "w") as f:
+        f.write('public class A { public static void main(String[] a) throws Exception { System.out.print(new String('
+                'new java.net.URL("http://site.test/java").openStream().readAllBytes())); } }')
+    works("java", SITE, ["java", "j/A.java"], "GET /java of site.test", timeout=120)
+
+# a program without a C library's resolver, statically linked
+with open(T + "/work/static.c", "w") as f:
+    f.write(open(HERE + "/static.c").read())
+if subprocess.run(["cc", "-static", "-o", T + "/work/static", T + "/work/static.c"], capture_output=True).returncode == 0:
+    works("a static program with a resolver of its own", SITE, ["./static", "site.test", "80"], "GET / of site.test")
+
+# git, pip and npm over https
+subprocess.run(f"""set -e; cd {T}; git init -q --bare files/repo.git; git init -q src; cd src
+git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first; git push -q {T}/files/repo.git HEAD:refs/heads/main
+cd {T}/files/repo.git; git symbolic-ref HEAD refs/heads/main; git update-server-info; chmod -R a+rX {T}/files""",
+               shell=True, check=True, env=dict(ENV, HOME=T + "/home"), stdout=subprocess.DEVNULL)
+works("git clone over https", SITE, sh("git clone -q https://site.test/files/repo.git got && git -C got log --oneline"), "first")
+subprocess.run(["/usr/bin/python3", "-c", f"""
+import zipfile, os
+os.makedirs("{T}/files/simple/tiny", exist_ok=True)
+z = zipfile.ZipFile("{T}/files/simple/tiny/tiny-1.0-py3-none-any.whl", "w")
+z.writestr("tiny.py", "x = 42"); z.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n")
+z.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+z.writestr("tiny-1.0.dist-info/RECORD", ""); z.close()
+open("{T}/files/simple/tiny/index.html", "w").write('<a href="tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>')
+"""], check=True)
+if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode == 0:
+    works("pip install", ["--allow-host", "pkg.test"], sh("/usr/bin/python3 -m pip install -q --no-deps --target=lib --index-url https://pkg.test/files/simple/ tiny && PYTHONPATH=lib /usr/bin/python3 -c 'import tiny; print(tiny.x)'"), "42", timeout=120)
+if shutil.which("npm", path=ENV["PATH"]):
+    subprocess.run(f"""set -e; cd {T}; mkdir -p pack/package files/npm; echo '{{"name":"tiny","version":"1.0.0"}}' >pack/package/package.json
+echo 'module.exports=42' >pack/package/index.js; tar -C pack -czf files/npm/tiny.tgz package
+echo '{{"name":"tiny","dist-tags":{{"latest":"1.0.0"}},"versions":{{"1.0.0":{{"name":"tiny","version":"1.0.0","dist":{{"tarball":"https://pkg.test/files/npm/tiny.tgz"}}}}}}}}' >files/npm/tiny
+chmod -R a+rX files""", shell=True, check=True)
+    works("npm install", ["--allow-host", "pkg.test"], sh("npm install --silent --fetch-retries 0 --cafile \"$NODE_EXTRA_CA_CERTS\" --no-audit --no-fund --registry https://pkg.test/files/npm/ tiny && node -p 'require(\"tiny\")'"), "42", timeout=120)
+
+# the box's own servers
+works("servers inside, on any port", SITE, ["/usr/bin/python3", "-c", """
+import socket, threading
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"), (socket.AF_INET, "")):
+    for port in (80, 5000):
+        s = socket.socket(family); s.setsockopt(1, 2, 1); s.bind((address, port)); s.listen()
+        c = socket.socket(family); c.connect((address or "0.0.0.0", port)); a, _ = s.accept()
+        c.sendall(b"in"); assert a.recv(9) == b"in"; s.close(); a.close(); c.close()
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(("127.0.0.1", 7000)); u.sendto(b"x", ("127.0.0.1", 7000)); u.recv(9)
+print("served", socket.gethostbyname("localhost"), socket.gethostbyname(socket.gethostname()))
+"""], "served 127.0.0.1")
+
+# the truth about connecting: nobody there is "refused", at once
+r = box(["--allow-host", "refused.test:80"], ["/usr/bin/python3", "-c", """
+import socket
+try: socket.create_connection(("refused.test", 80), timeout=5); print("connected")
+except ConnectionRefusedError: print("refused")
+"""])
+check("refused" in r.out and not r.why, "a host where nobody listens refuses the connection", r)
+
+# text records, and names that lead back
+works("other kinds of records", ["--allow-host", "*.wild.test"], ["/usr/bin/python3", "-c", """
+import socket, struct
+def ask(name, kind):
+    q = struct.pack(">HHHHHH", 7, 256, 1, 0, 0, 0) + b"".join(bytes([len(x)]) + x.encode() for x in name.split(".")) + struct.pack(">BHH", 0, kind, 1)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5); s.connect(("8.8.8.8", 53)); s.send(q); return s.recv(4096)
+print(ask("txt.wild.test", 16), ask("a.wild.test", 65)[6:8])
+a = socket.gethostbyname("a.wild.test"); print("back", socket.gethostbyaddr(a)[0])
+"""], "back a.wild.test")
+
+# everything public
+works("open: any public host", ["--net", "open"], ["curl", "-sS", "https://other.test/"], "GET / of other.test")
+works("open: any public address", ["--net", "open"], ["curl", "-sS", "http://93.184.10.2/"], "GET / of 93.184.10.2")
+
+# budgets and bandwidth
+r = box(["--allow-host", "budget.test", "--net-max", "50K"], sh("curl -sS http://budget.test/bytes/10000 -o /dev/null && echo small; curl -sS http://budget.test/bytes/1000000 -o /dev/null || echo cut"))
+check("small" in r.out and "cut" in r.out and any(w == "budget" for _, _, w in r.why) and r.net["received_bytes"] + r.net["sent_bytes"] <= 51200,
+      "a budget of the box is kept to the byte", r)
+r = box(["--allow-host", "budget.test,up=20K", "--allow-host", "site.test"], sh("head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/; head -c 100000 /dev/zero | curl -sS --data-binary @- http://site.test/"))
+check("of budget.test body" not in r.out and "body 100000" in r.out and any(w == "budget" for _, _, w in r.why), "a budget of one host leaves the others alone", r)
+t = time.time()
+r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
+t = time.time() - t
+check("2000000" in r.out and 1.4 < t < 6, f"bandwidth: 2 MB at 1 MB/s took {t:.1f} s", r)
+
+# a server inside, published
+with socket.socket() as s:
+    s.bind(("127.0.0.1", 0)); port = s.getsockname()[1]
+result = []
+th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen()
+for _ in range(3):
+    c, _ = s.accept(); d = c.recv(100); c.sendall(b"inside heard " + d); c.close()
+print("done")
+"""])))
+th.start()
+said = []
+for _ in range(3):
+    for _ in range(100):
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as c:
+                c.sendall(b"hello"); d = c.recv(100)
+            if d:
+                said.append(d); break
+        except OSError:
+            pass
+        time.sleep(0.05)
+th.join()
+check(said == [b"inside heard hello"] * 3 and "done" in result[0].out, "a published port leads inside", result[0])
+
+# the host's own loopback, and local sockets, only by name
+def serve(s, text):
+    while True:
+        try:
+            c, _ = s.accept()
+        except OSError:
+            return
+        c.sendall(text); c.close()
+h = socket.socket(); h.bind(("127.0.0.1", 7777)); h.listen()
+threading.Thread(target=serve, args=(h, b"the host's own"), daemon=True).start()
+works("this machine's loopback, by its name and port", ["--allow-host", "host.rein.internal:7777"], ["/usr/bin/python3", "-c",
+      "import socket; print(socket.create_connection(('host.rein.internal', 7777)).recv(100))"], "the host's own")
+path = T + "/home/agent.sock"
+u = socket.socket(socket.AF_UNIX); u.bind(path); os.chmod(path, 0o777); u.listen()
+threading.Thread(target=serve, args=(u, b"local socket"), daemon=True).start()
+code = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({path!r}); print(s.recv(100))"
+r = box([], ["/usr/bin/python3", "-c", code])
+check(r.status != 0 and "local" not in r.out, "a local socket that is not named is out of reach", r)
+works("a local socket that is named", ["--allow-socket", path], ["/usr/bin/python3", "-c", code], "local socket")
+
+r = box(SITE, sh("curl -sS http://site.test/ -o /dev/null"))
+hosts = r.net.get("hosts", [])
+check(len(hosts) == 1 and hosts[0]["name"] == "site.test" and hosts[0]["connections"] == 1 and hosts[0]["sent_bytes"] > 50
+      and r.net["refused"] == 0, "what was carried is reported by host", r)
+finish()

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The network gate's pure parts: addresses, rules, DNS, TLS hellos, HTTP requests, packets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/auto.h"
+#include "base/buf.h"
+#include "sandbox/net/dns.h"
+#include "sandbox/net/gate/gate.h"
+#include "sandbox/net/gate/packet.h"
+#include "sandbox/net/http.h"
+#include "sandbox/net/netlink.h"
+#include "sandbox/net/rule.h"
+#include "sandbox/net/tls.h"
+
+static void address_classes(void **state)
+{
+	static const struct {
+		const char *text;
+		enum rein_addr_class is;
+	} cases[] = {
+		{"93.184.216.34", REIN_ADDR_GLOBAL},	  {"8.8.8.8", REIN_ADDR_GLOBAL},
+		{"127.0.0.1", REIN_ADDR_LOOPBACK},	  {"127.255.255.254", REIN_ADDR_LOOPBACK},
+		{"0.0.0.0", REIN_ADDR_RESERVED},	  {"0.1.2.3", REIN_ADDR_RESERVED},
+		{"10.0.0.1", REIN_ADDR_PRIVATE},	  {"11.0.0.1", REIN_ADDR_GLOBAL},
+		{"172.15.255.255", REIN_ADDR_GLOBAL},	  {"172.16.0.1", REIN_ADDR_PRIVATE},
+		{"172.31.255.255", REIN_ADDR_PRIVATE},	  {"172.32.0.0", REIN_ADDR_GLOBAL},
+		{"192.168.1.1", REIN_ADDR_PRIVATE},	  {"100.63.255.255", REIN_ADDR_GLOBAL},
+		{"100.64.0.1", REIN_ADDR_PRIVATE},	  {"100.128.0.0", REIN_ADDR_GLOBAL},
+		{"169.254.1.1", REIN_ADDR_LINKLOCAL},	  {"169.254.169.254", REIN_ADDR_METADATA},
+		{"168.63.129.16", REIN_ADDR_METADATA},	  {"224.0.0.1", REIN_ADDR_MULTICAST},
+		{"239.255.255.255", REIN_ADDR_MULTICAST}, {"255.255.255.255", REIN_ADDR_RESERVED},
+		{"240.0.0.1", REIN_ADDR_RESERVED},	  {"198.18.0.1", REIN_ADDR_RESERVED},
+		{"192.0.2.1", REIN_ADDR_RESERVED},	  {"::", REIN_ADDR_LOOPBACK},
+		{"::1", REIN_ADDR_LOOPBACK},		  {"::2", REIN_ADDR_RESERVED},
+		{"::ffff:127.0.0.1", REIN_ADDR_LOOPBACK}, {"::ffff:8.8.8.8", REIN_ADDR_GLOBAL},
+		{"64:ff9b::7f00:1", REIN_ADDR_LOOPBACK},  {"64:ff9b::808:808", REIN_ADDR_GLOBAL},
+		{"2002:7f00:1::", REIN_ADDR_LOOPBACK},	  {"2002:a00:1::1", REIN_ADDR_PRIVATE},
+		{"2001::1", REIN_ADDR_RESERVED},	  {"2001:db8::1", REIN_ADDR_RESERVED},
+		{"2606:4700::1", REIN_ADDR_GLOBAL},	  {"fe80::1", REIN_ADDR_LINKLOCAL},
+		{"fc00::1", REIN_ADDR_PRIVATE},		  {"fd12::1", REIN_ADDR_PRIVATE},
+		{"fd00:ec2::254", REIN_ADDR_METADATA},	  {"ff02::1", REIN_ADDR_MULTICAST},
+		{"4000::1", REIN_ADDR_RESERVED},	  {"::7f00:1", REIN_ADDR_RESERVED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_addr a;
+
+		assert_true(rein_addr_parse(cases[i].text, &a));
+		if (rein_addr_class(&a) != cases[i].is)
+			fail_msg("%s is %s", cases[i].text, rein_addr_class_text(rein_addr_class(&a)));
+	}
+}
+
+static void rule_texts(void **state)
+{
+	static const char *const good[] = {
+		"example.org", "EXAMPLE.org.", "*.example.org", "*", "a-b_c.d:22", "x:*", "x:1-65535",
+		"10.0.0.0/8", "10.1.2.3", "10.1.2.3:5432", "::1", "fd00::/8", "[fd00::]/8:443",
+		"[::1]:80", "x,ro", "x:8080,raw", "x,up=1M,max=10M/1h", "host.rein.internal:5432", "0.0.0.0/0",
+	};
+	static const char *const bad[] = {
+		"", ".", "a..b", "a b", "*x.org", "*.*.org", "x:0", "x:65536", "x:", "x:2-1", "x:a", "x,",
+		"x,rw", "x,up=", "x,max=0", "x,ro,raw", "10.0.0.1/8", "10.0.0.0/33", "[::1", "[::1]x",
+		"fd00::1/8", "ex\xc3\xa4mple.org", "host.rein.internal", "x/y", "http://x", "x:80:90",
+	};
+	struct rein_net_rule r;
+	struct rein_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		if (rein_rule_parse(good[i], &r, &err) < 0)
+			fail_msg("'%s' was not taken: %s", good[i], err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (rein_rule_parse(bad[i], &r, &err) == 0)
+			fail_msg("'%s' was taken", bad[i]);
+	assert_int_equal(rein_rule_parse("x:8080,ro,up=1M,max=10M/1h", &r, &err), 0);
+	assert_int_equal(r.first, 8080);
+	assert_true(r.flags & REIN_RULE_READONLY);
+	assert_int_equal(r.sent.bytes, 1 << 20);
+	assert_int_equal(r.all.bytes, 10 << 20);
+	assert_true(r.all.window_ns == 3600ull * 1000000000ull);
+}
+
+static size_t parse_rules(const char *const *texts, size_t n, struct rein_net_rule *to)
+{
+	struct rein_err err = {0};
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(rein_rule_parse(texts[i], &to[i], &err), 0);
+	return n;
+}
+
+static void rule_matches(void **state)
+{
+	static const char *const texts[] = {"example.org", "*.wild.org:8000-8010", "10.1.0.0/16:22", "0.0.0.0/0",
+					    "host.rein.internal:99"};
+	static const struct {
+		const char *name;
+		uint16_t port;
+		int rule;
+		uint32_t why;
+	} names[] = {
+		{"example.org", 443, 0, 0},	     {"example.org", 80, 0, 0},
+		{"example.org", 22, -1, REIN_WHY_PORT}, {"a.example.org", 443, -1, REIN_WHY_NO_RULE},
+		{"xexample.org", 443, -1, REIN_WHY_NO_RULE}, {"a.wild.org", 8005, 1, 0},
+		{"a.b.wild.org", 8010, 1, 0},	     {"wild.org", 8005, -1, REIN_WHY_NO_RULE},
+		{"a.wild.org", 8011, -1, REIN_WHY_PORT},     {"a.wild.org", 0, 1, 0},
+		{"host.rein.internal", 99, 4, 0},
+	};
+	static const struct {
+		const char *address;
+		uint16_t port;
+		int rule;
+		bool named;
+	} addresses[] = {
+		{"10.1.2.3", 22, 2, true},    {"10.1.2.3", 23, -1, false}, {"10.2.0.1", 80, -1, false},
+		{"8.8.8.8", 443, 3, false},   {"8.8.8.8", 22, -1, false},  {"127.0.0.1", 80, -1, false},
+		{"169.254.169.254", 80, -1, false},
+	};
+	struct rein_net_rule v[8];
+	size_t n = parse_rules(texts, ARRAY_SIZE(texts), v);
+	uint32_t why;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int rule = rein_rules_name(v, n, names[i].name, names[i].port, &why);
+
+		if (rule != names[i].rule || (rule < 0 && why != names[i].why))
+			fail_msg("%s:%u: rule %d, why %u", names[i].name, names[i].port, rule, why);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		struct rein_addr a;
+
+		assert_true(rein_addr_parse(addresses[i].address, &a));
+		assert_int_equal(rein_rules_address(v, n, &a, addresses[i].port, &why), addresses[i].rule);
+		assert_int_equal(rein_rules_named(v, n, &a, addresses[i].port), addresses[i].named);
+	}
+	/* any host is not this machine */
+	n = parse_rules((const char *const[]){"*:*"}, 1, v);
+	assert_int_equal(rein_rules_name(v, n, "host.rein.internal", 99, &why), -1);
+	assert_int_equal(rein_rules_name(v, n, "anything.org", 99, &why), 0);
+}
+
+static void dns_question_and_answer(void **state)
+{
+	uint8_t m[512], out[1024];
+	struct rein_dns_question q;
+	struct rein_dns_reply r;
+	struct rein_addr a = rein_addr_v4(0x01020304);
+	struct rein_dns_answer answer = {.address = &a, .ttl = 9};
+	size_t n = rein_dns_write_question("www.example.org", REIN_DNS_A, 77, m, sizeof(m)), k;
+
+	(void)state;
+	assert_true(n > 0);
+	assert_int_equal(rein_dns_read_question(m, n, &q), 0);
+	assert_string_equal(q.name, "www.example.org");
+	assert_true(q.edns);
+	k = rein_dns_write_answer(m, n, &q, &answer, out, sizeof(out));
+	assert_true(k > 0);
+	assert_true(rein_dns_read_reply(out, k, "www.example.org", REIN_DNS_A, 77, &r));
+	assert_int_equal(r.n, 1);
+	assert_true(rein_addr_eq(&r.v[0], &a));
+	assert_int_equal(r.ttl, 9);
+	/* another number, another name, another type: somebody else's answer */
+	assert_false(rein_dns_read_reply(out, k, "www.example.org", REIN_DNS_A, 78, &r));
+	assert_false(rein_dns_read_reply(out, k, "example.org", REIN_DNS_A, 77, &r));
+	assert_false(rein_dns_read_reply(out, k, "www.example.org", REIN_DNS_AAAA, 77, &r));
+	/* every cut of it is no answer, or an empty one */
+	for (size_t i = 0; i < k; i++)
+		if (rein_dns_read_reply(out, i, "www.example.org", REIN_DNS_A, 77, &r))
+			assert_true(i > 12);
+	/* an answer is no question */
+	assert_int_equal(rein_dns_read_question(out, k, &q), -1);
+}
+
+static void dns_pointers(void **state)
+{
+	/* a name that points at itself, forward, and beyond the end */
+	static const uint8_t loops[][18] = {
+		{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1},
+		{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 16, 0, 1, 0, 1},
+		{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 1, 0, 1},
+		{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x3f, 'a', 0, 1, 0, 1},
+		{0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 1, 0, 1},
+	};
+	struct rein_dns_question q;
+	struct rein_addr a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(loops); i++)
+		assert_int_equal(rein_dns_read_question(loops[i], sizeof(loops[i]), &q), REIN_DNS_FORMERR);
+	assert_true(rein_dns_reverse("4.3.2.1.in-addr.arpa", &a));
+	assert_int_equal(rein_addr_get4(&a), 0x01020304);
+	assert_false(rein_dns_reverse("256.3.2.1.in-addr.arpa", &a));
+	assert_true(rein_dns_reverse("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa", &a));
+	assert_int_equal(a.b[0], 0xfd);
+	assert_int_equal(a.b[15], 1);
+}
+
+/* A hello with one name (or none), in records of `piece` bytes. */
+static size_t hello(uint8_t *to, const char *name, size_t piece)
+{
+	uint8_t m[1024] = {1, 0, 0, 0, 3, 3};
+	size_t n = 6 + 32, at = 0, k = strlen(name);
+
+	m[n++] = 0;		       /* session */
+	m[n++] = 0, m[n++] = 2, m[n++] = 0x13, m[n++] = 1; /* ciphers */
+	m[n++] = 1, m[n++] = 0;	       /* compression */
+	m[n++] = 0, m[n++] = (uint8_t)(k ? k + 9 : 0);
+	if (k) {
+		m[n++] = 0, m[n++] = 0, m[n++] = 0, m[n++] = (uint8_t)(k + 5);
+		m[n++] = 0, m[n++] = (uint8_t)(k + 3), m[n++] = 0, m[n++] = 0, m[n++] = (uint8_t)k;
+		memcpy(m + n, name, k);
+		n += k;
+	}
+	m[3] = (uint8_t)(n - 4);
+	for (size_t i = 0; i < n; i += piece) {
+		size_t part = n - i < piece ? n - i : piece;
+
+		to[at++] = 22, to[at++] = 3, to[at++] = 1, to[at++] = 0, to[at++] = (uint8_t)part;
+		memcpy(to + at, m + i, part);
+		at += part;
+	}
+	return at;
+}
+
+static void tls_hello(void **state)
+{
+	uint8_t m[4096];
+	char name[REIN_NET_NAME];
+
+	(void)state;
+	for (size_t piece = 1; piece < 90; piece += 11) {
+		size_t n = hello(m, "WWW.Example.org", piece);
+
+		assert_int_equal(rein_tls_hello(m, n, name), REIN_TLS_NAMED);
+		assert_string_equal(name, "www.example.org");
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(rein_tls_hello(m, i, name), REIN_TLS_MORE);
+	}
+	assert_int_equal(rein_tls_hello(m, hello(m, "", 100), name), REIN_TLS_NAMELESS);
+	assert_int_equal(rein_tls_hello(m, hello(m, "a\0b.org", 100), name), REIN_TLS_NAMED);
+	assert_int_equal(rein_tls_hello(m, hello(m, "a b", 100), name), REIN_TLS_BAD);
+	assert_int_equal(rein_tls_hello((const uint8_t *)"GET / HTTP/1.1", 14, name), REIN_TLS_BAD);
+	assert_int_equal(rein_tls_hello((const uint8_t *)"\x80\x2e\x01\x03\x01", 5, name), REIN_TLS_BAD);
+}
+
+static void http_heads(void **state)
+{
+	static const struct {
+		const char *text;
+		enum rein_http_result is;
+		const char *host;
+	} cases[] = {
+		{"GET / HTTP/1.1\r\nHost: A.org\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET / HTTP/1.1\r\nHost: a.org:80\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET http://a.org/x HTTP/1.1\r\nHost: a.org\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET / HTTP/1.0\r\n\r\n", REIN_HTTP_OK, ""},
+		{"GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", REIN_HTTP_OK, "[::1]"},
+		{"GET / HTTP/1.1\r\nHost: a.o", REIN_HTTP_MORE, ""},
+		{"GET / HTTP/1.1\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost : a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\n X: b\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\nHost: a\n\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET  / HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/2.0\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET x HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_http_head h;
+		enum rein_http_result is = rein_http_head(cases[i].text, strlen(cases[i].text), &h);
+
+		if (is != cases[i].is)
+			fail_msg("%zu: %s is %d", i, cases[i].text, is);
+		if (is == REIN_HTTP_OK) {
+			assert_string_equal(h.host, cases[i].host);
+			assert_int_equal(h.n, strlen(cases[i].text));
+		}
+	}
+	assert_int_equal(rein_http_looks("GET /", 5), REIN_HTTP_MORE);
+	assert_int_equal(rein_http_looks("GET key\r\n", 9), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_looks("EHLO\1", 5), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_looks("\0\0", 2), REIN_HTTP_BAD);
+}
+
+/* The body is all of the text but `rest`, however it is cut. */
+static void body_case(const char *head, const char *text, const char *rest, bool good)
+{
+	struct rein_http_head h;
+
+	assert_int_equal(rein_http_head(head, strlen(head), &h), REIN_HTTP_OK);
+	for (size_t cut = 1; cut <= strlen(text); cut++) {
+		struct rein_http_body b = rein_http_body(&h);
+		size_t at = 0;
+
+		while (at < strlen(text) && b.state != REIN_BODY_DONE && b.state != REIN_BODY_BAD) {
+			size_t n = strlen(text) - at < cut ? strlen(text) - at : cut;
+
+			at += rein_http_body_take(&b, text + at, n);
+		}
+		assert_int_equal(b.state == REIN_BODY_DONE, good);
+		if (good)
+			assert_string_equal(text + at, rest);
+	}
+}
+
+static void http_bodies(void **state)
+{
+	static const char chunked[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n";
+
+	(void)state;
+	body_case("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n", "abcGET", "GET", true);
+	body_case(chunked, "3\r\nabc\r\n0\r\n\r\nGET", "GET", true);
+	body_case(chunked, "A;x=y\r\n0123456789\r\n00\r\nX: y\r\n\r\nG", "G", true);
+	body_case(chunked, "3\r\nabcd\r\n0\r\n\r\n", "", false);
+	body_case(chunked, "\r\n", "", false);
+	body_case(chunked, "3\nabc\n0\n\n", "", false);
+	body_case(chunked, "-1\r\n", "", false);
+	body_case(chunked, "fffffffffffffffff\r\n", "", false);
+}
+
+static void packets(void **state)
+{
+	static const uint8_t udp[] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 8, 8, 4, 4, 0x12, 0x34, 0, 53, 0, 8, 0, 0};
+	struct packet p;
+
+	(void)state;
+	assert_true(packet_read(udp, sizeof(udp), &p));
+	assert_int_equal(p.protocol, 17);
+	assert_int_equal(p.to_port, 53);
+	assert_int_equal(rein_addr_get4(&p.to), 0x08080404);
+	assert_true(packet_read(udp, 20, &p));
+	assert_int_equal(p.to_port, 0);
+	for (size_t i = 0; i < 20; i++)
+		assert_false(packet_read(udp, i, &p));
+}
+
+/* Every message says how long it is, and they fill the set. */
+static void netlink_sets(void **state)
+{
+	(void)state;
+	for (int set = 0; set < REIN_NETLINK__MAX; set++) {
+		auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+		unsigned answers = rein_netlink_put(&b, (enum rein_netlink_set)set);
+		size_t at = 0;
+
+		assert_true(answers > 0);
+		assert_false(b.failed);
+		while (at < b.n) {
+			uint32_t n;
+
+			memcpy(&n, b.p + at, sizeof(n));
+			assert_true(n >= 16 && n % 4 == 0 && n <= b.n - at);
+			at += n;
+		}
+	}
+}
+
+static void names_and_addresses(void **state)
+{
+	struct names *t = rein_alloc(sizeof(*t));
+	struct name *a, *b;
+	struct rein_addr x, y;
+
+	(void)state;
+	assert_non_null(t);
+	a = names_get(t, "a.org");
+	b = names_get(t, "b.org");
+	assert_ptr_equal(names_get(t, "a.org"), a);
+	assert_ptr_not_equal(a, b);
+	x = names_address(a, false);
+	y = names_address(b, true);
+	assert_ptr_equal(names_by_address(t, &x), a);
+	assert_ptr_equal(names_by_address(t, &y), b);
+	assert_true(names_is_ours(&x) && names_is_ours(&y));
+	x.b[15] ^= 0x80;
+	assert_null(names_by_address(t, &x));
+	for (int i = 0; i < GATE_NAMES + 10; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "n%d.org", i);
+		assert_int_equal(names_get(t, text) != NULL, i < GATE_NAMES - 2);
+	}
+	names_done(t);
+	rein_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(address_classes), cmocka_unit_test(rule_texts),
+		cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
+		cmocka_unit_test(dns_pointers),	   cmocka_unit_test(tls_hello),
+		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_bodies),
+		cmocka_unit_test(packets),	   cmocka_unit_test(netlink_sets),
+		cmocka_unit_test(names_and_addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
