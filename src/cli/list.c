@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "engine/execs.h"
 
 #define NO_ENGINE {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}}
 
@@ -128,6 +129,7 @@ int rein_cli_log(int argc, char **argv)
 
 int rein_cli_show(int argc, char **argv)
 {
+	auto_(rein_execs_done) struct rein_execs execs = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
@@ -139,7 +141,8 @@ int rein_cli_show(int argc, char **argv)
 	if (rein_verb_begin("show", argc, argv, NULL, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : "@", ~0u, &t, &err) < 0 ||
-	    (t.state != REIN_TX_RUNNING && rein_tx_changes(&t, &c, &err) < 0))
+	    (t.state != REIN_TX_RUNNING && rein_tx_changes(&t, &c, &err) < 0) ||
+	    rein_engine_load_execs(&t, &execs, &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json) {
 		auto_buf struct rein_buf b = REIN_BUF(1u << 30);
@@ -149,6 +152,7 @@ int rein_cli_show(int argc, char **argv)
 		rein_json_tx(&j, &t);
 		rein_json_key(&j, "changes");
 		rein_json_changes(&j, &t, &c);
+		rein_json_execs(&j, &execs);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
 		return 0;
@@ -171,6 +175,10 @@ int rein_cli_show(int argc, char **argv)
 	printf("effects     %s (%s new, %s replaced or deleted)\n", sum.p ? sum.p : "",
 	       rein_ui_bytes(t.sum.bytes_new), rein_ui_bytes(t.sum.bytes_old));
 	rein_print_changes(stdout, &t, &c, 0);
+	if (execs.total) {
+		printf("executed    %s\n", rein_ui_count(execs.total));
+		rein_print_execs(stdout, &execs, common.verbose ? REIN_EXECS_MAX : 20);
+	}
 	rein_ui_page_end();
 	return 0;
 }

@@ -36,6 +36,7 @@ struct run_args {
 	const char *agent, *session, *task, *role, *environment;
 	struct rein_strlist labels;
 	uint64_t max_boxes, queue_ns;
+	bool watch;
 	bool approve;
 };
 
@@ -82,6 +83,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"agent", 0, REIN_OPT_STRING, AT(agent), "NAME", "on behalf of this agent (default: $REIN_AGENT)", 0},
 	{"session", 0, REIN_OPT_STRING, AT(session), "NAME", "in this session of it (default: $REIN_SESSION)", 0},
 	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
+	{"watch", 0, REIN_OPT_FLAG, AT(watch), NULL, "note every program it executes; refuse those the policy denies", 0},
 	{"label", 0, REIN_OPT_LIST, AT(labels), "NAME[=VALUE]", "a mark for rein ps", 0},
 	{"max-boxes", 0, REIN_OPT_NUMBER, AT(max_boxes), "N", "run only if fewer than N boxes run (default: $REIN_MAX_BOXES)", 0},
 	{"queue", 0, REIN_OPT_DURATION, AT(queue_ns), "DURATION", "with --max-boxes: wait so long for one to end", 0},
@@ -142,6 +144,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.labels = a->labels,
 		.max_boxes = a->max_boxes,
 		.queue_ns = a->queue_ns,
+		.watch = a->watch,
 	};
 	if (!o->max_boxes && getenv("REIN_MAX_BOXES") &&
 	    !rein_parse_u64(getenv("REIN_MAX_BOXES"), 100000, &o->max_boxes))
@@ -380,6 +383,7 @@ static void print_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
 	rein_json_limits(&j, &r->result);
 	rein_net_json(&j, &r->result.net, o->net);
+	rein_json_execs(&j, &r->result.execs);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_judgement(&j, &r->judged);
 	rein_json_key(&j, "transaction");

@@ -57,6 +57,10 @@ void rein_json_limits(struct rein_json *j, const struct rein_box_result *r);
 void rein_print_hit(const struct rein_box_result *r);
 void rein_print_kept(const struct rein_box_result *r);
 
+/* What was executed: the member "execs"; at most max lines. */
+void rein_json_execs(struct rein_json *j, const struct rein_execs *e);
+void rein_print_execs(FILE *f, const struct rein_execs *e, size_t max);
+
 /* Unified diff of a transaction on stdout; stat only when asked. */
 struct rein_diff {
 	bool stat, name_status;

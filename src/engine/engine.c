@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "effects/scan.h"
+#include "engine/execs.h"
 #include "engine/limits.h"
 #include "engine/live.h"
 #include "engine/settings.h"
@@ -101,6 +102,7 @@ void rein_run_done(struct rein_run *r)
 	rein_box_close(take_ptr(r->box));
 	rein_linked_done(&r->result.linked);
 	rein_net_report_done(&r->result.net);
+	rein_execs_done(&r->result.execs);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
 	rein_free(take_ptr(r->masks));
@@ -319,11 +321,19 @@ static void meanwhile(void *arg)
 	rein_tx_tidy(&x->e->state, &x->r->tx);
 }
 
+static void free_judge(struct rein_exec_judge_state **s)
+{
+	if (*s)
+		rein_exec_judge_done(*s);
+	rein_free(*s);
+}
+
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		  struct rein_err *err)
 {
 	auto_(rein_env_done) struct rein_env env = {0};
 	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
+	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
 	struct rein_env_opts eo = {
 		.environ = environ,
 		.set = o->env.v,
@@ -364,6 +374,16 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
 	spec.watch = &watcher.watch;
+	if (o->watch) {
+		judge = rein_calloc(1, sizeof(*judge));
+		if (!judge)
+			return rein_err_nomem(err);
+		*judge = (struct rein_exec_judge_state){
+			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace};
+		spec.watch_execs = true;
+		spec.exec_judge = rein_engine_judge_exec;
+		spec.exec_judge_arg = judge;
+	}
 	spec.envp = env.envp.v;
 	r->env_dropped = env.dropped;
 	env.dropped = (struct rein_strlist){0};
@@ -532,6 +552,8 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;
+	if (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0)
+		return -err->code;
 	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
 }
 

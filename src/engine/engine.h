@@ -49,6 +49,7 @@ struct rein_run_opts {
 	struct rein_strlist policy; /* files of the command line's layer */
 	struct rein_who who;
 	struct rein_strlist labels; /* for rein ps */
+	bool watch; /* take note of every program it executes, refuse those the policy denies */
 	uint64_t max_boxes, queue_ns; /* at most so many at once (0: any number), and how long to wait */
 	/*
 	 * Asked for a decision that a person must make, before it runs: true is a yes. NULL: there is

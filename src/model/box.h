@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/strlist.h"
+#include "model/execs.h"
 #include "model/limits.h"
 #include "model/linked.h"
 #include "model/net.h"
@@ -50,6 +51,10 @@ struct rein_box_watch {
 	void *arg;
 };
 
+struct rein_exec;
+/* May this program be executed? Asked by another thread than the launcher's. */
+typedef bool (*rein_exec_judge)(void *arg, struct rein_exec *x);
+
 struct rein_box_spec {
 	char **argv; /* argv[0] is looked up in the box's PATH when it has no slash */
 	char **envp;
@@ -70,6 +75,9 @@ struct rein_box_spec {
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
 	const struct rein_box_watch *watch;   /* or NULL */
+	bool watch_execs;		      /* take note of every execution */
+	rein_exec_judge exec_judge;	      /* with it, or NULL: all may be */
+	void *exec_judge_arg;
 	struct rein_limits limits;	      /* its time and idle are not looked at: see above */
 
 	/*
@@ -103,6 +111,7 @@ struct rein_box_result {
 	struct rein_limit_hit hit;	 /* REIN_BOX_LIMIT: which */
 	enum rein_limit_by kept_by[REIN_LIMIT__MAX]; /* who kept the limits that were set */
 	struct rein_usage usage;
+	struct rein_execs execs; /* if it was watched */
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
 	struct rein_linked_list linked; /* copies of files with several names */
 	struct rein_net_report net; /* empty unless there was a gate */

@@ -220,6 +220,10 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 	case REIN_FILTER_OPEN_2:
 		emit_open(w, 2);
 		break;
+	case REIN_FILTER_EXEC:
+		emit_return(w, w->options->notify && w->options->execs ? SECCOMP_RET_USER_NOTIF
+								       : SECCOMP_RET_ALLOW);
+		break;
 	case REIN_FILTER_CLONE:
 		emit_clone(w);
 		break;

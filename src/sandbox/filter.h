@@ -17,6 +17,7 @@
 struct rein_filter_options {
 	bool nested; /* namespaces and mounts may be made inside */
 	bool notify; /* renames are reported to a listener */
+	bool execs;  /* and executions */
 	bool watch;  /* and what changes files, as sandbox/watch.h lists it */
 	bool told;   /* so are sockets that are refused: the box has a network of its own */
 };
@@ -42,6 +43,7 @@ enum rein_filter_action {
 	REIN_FILTER_SOCKET,
 	REIN_FILTER_SOCKETPAIR,
 	REIN_FILTER_RENAME,
+	REIN_FILTER_EXEC,
 	REIN_FILTER_WATCH,
 	REIN_FILTER_OPEN_1, /* the flags are this argument */
 	REIN_FILTER_OPEN_2,

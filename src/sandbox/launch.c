@@ -110,6 +110,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
 	struct rein_filter_options options = {.nested = s->spec->nested,
 					      .notify = setup.flags & REIN_PLAN_NOTIFY,
+					      .execs = s->spec->watch_execs,
 					      .watch = s->spec->watch_links,
 					      .told = setup.flags & REIN_PLAN_NOTIFY &&
 						      setup.flags & REIN_PLAN_NETNS};
@@ -287,6 +288,10 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
 	s->supervisor.caps = s->spec->caps;
 	s->supervisor.watch = s->spec->watch_links;
+	s->supervisor.execs.on = s->spec->watch_execs;
+	s->supervisor.execs.judge = s->spec->exec_judge;
+	s->supervisor.execs.judge_arg = s->spec->exec_judge_arg;
+	s->supervisor.execs.begun_ns = s->started_ns;
 	s->supervisor.may_chroot = s->spec->nested || s->spec->caps & SYS_CAP(CAP_SYS_CHROOT);
 	s->supervisor.roots = s->spec->roots;
 	s->supervisor.nroots = s->spec->nroots;
@@ -552,6 +557,8 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 	r.dir_renames = atomic_load(&s->supervisor.moved);
 	r.linked = s->supervisor.linked;
 	s->supervisor.linked = (struct rein_linked_list){0};
+	r.execs = s->supervisor.execs.seen;
+	s->supervisor.execs.seen = (struct rein_execs){0};
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -696,6 +703,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_linked_done(&s->supervisor.linked);
 	rein_net_report_done(&s->gate.report);
 	rein_net_report_done(&s->supervisor.sockets);
+	rein_execs_done(&s->supervisor.execs.seen);
 	return rc;
 }
 

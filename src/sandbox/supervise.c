@@ -428,7 +428,9 @@ static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
 	int rc = is_socket(n) ? refuse_socket(s, n) : 1; /* [S3] */
 
 	r.from.parent = r.to.parent = -1;
-	if (s->running && call)
+	if (s->running && rein_watchexec_is(&n->data))
+		rc = regain(s) ? rein_watchexec_note(&s->execs, n) : 1;
+	else if (s->running && call)
 		watch(s, n, call);
 	else if (c && s->running && decode(n, c, &r))
 		rc = carry_out(s, n, &r);

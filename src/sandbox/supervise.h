@@ -20,6 +20,8 @@
 #include <sys/types.h>
 
 #include "model/net.h"
+#include "sandbox/watchexec.h"
+
 #include "sandbox/linkgroup.h"
 #include "sandbox/linkkeeper.h"
 
@@ -42,6 +44,7 @@ struct rein_supervisor {
 	struct rein_linkkeeper keeper;
 	struct rein_linked_list linked; /* at the end: what they were */
 	struct rein_net_report sockets; /* the thread's too: those that were refused */
+	struct rein_watchexec execs; /* the thread's until it is joined */
 	bool running;
 	pthread_t thread;
 };

@@ -95,6 +95,8 @@ rein("TXN", "discard", "--json")
 rein("RUN", "run", "--json", "--on-failure", "discard", "--", "sh", "-c", "echo >>b; exit 1", stderr=True)
 rein("RUN", "run", "--json", "--timeout", "100ms", "--", "sleep", "9", stderr=True)
 rein("RUN", "run", "--json", "--limit", "output=100,cpu-time=10s", "--", "yes", stderr=True)
+rein("RUN", "run", "--json", "--watch", "--commit", "--", "sh", "-c", "ls; touch watched", stderr=True)
+rein("TXN", "show", "--json")
 rein("BOXES", "ps", "--json")
 box = subprocess.Popen(["rein", "run", "-q", "--discard", "--label", "x", "--", "sleep", "60"])
 for _ in range(200):

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See watchexec.h. Everything is read in as few system calls as it can: the caller waits meanwhile. */
+#include "sandbox/watchexec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/clock.h"
+
+/* Which argument is the path and which the words; dir: the directory's descriptor, or -1. */
+static const struct call {
+	uint32_t arch;
+	int nr, dir, path, words;
+	bool narrow; /* pointers of 32 bits */
+} calls[] = {
+#if defined(__x86_64__)
+	{AUDIT_ARCH_X86_64, SYS_execve, -1, 0, 1, false},
+	{AUDIT_ARCH_X86_64, SYS_execveat, 0, 1, 2, false},
+	{AUDIT_ARCH_I386, 11, -1, 0, 1, true},
+	{AUDIT_ARCH_I386, 358, 0, 1, 2, true},
+#elif defined(__aarch64__)
+	{AUDIT_ARCH_AARCH64, SYS_execve, -1, 0, 1, false},
+	{AUDIT_ARCH_AARCH64, SYS_execveat, 0, 1, 2, false},
+#endif
+};
+
+static const struct call *call_of(const struct seccomp_data *d)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].arch == d->arch && calls[i].nr == d->nr)
+			return &calls[i];
+	return NULL;
+}
+
+bool rein_watchexec_is(const struct seccomp_data *data)
+{
+	return call_of(data) != NULL;
+}
+
+#define PAGE 4096u
+
+/* Up to max bytes at an address, not past the page after it: the next one may not be there. */
+static ssize_t fetch(pid_t pid, uint64_t at, void *to, size_t max)
+{
+	size_t first = PAGE - at % PAGE;
+	struct iovec ours = {to, max};
+	struct iovec theirs[2];
+	size_t n = 1;
+
+	if (max <= first) {
+		theirs[0] = (struct iovec){(void *)(uintptr_t)at, max};
+	} else {
+		theirs[0] = (struct iovec){(void *)(uintptr_t)at, first};
+		theirs[1] = (struct iovec){(void *)(uintptr_t)(at + first), max - first};
+		n = 2;
+	}
+	/* the second page missing makes it short, not wrong */
+	return process_vm_readv(pid, &ours, 1, theirs, n, 0);
+}
+
+static char *fetch_string(pid_t pid, uint64_t at, size_t max, bool *cut)
+{
+	char text[PAGE + 1];
+	ssize_t n = at ? fetch(pid, at, text, max < PAGE ? max : PAGE) : -1;
+
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	if (!memchr(text, 0, (size_t)n))
+		*cut = true;
+	return rein_strdup(text);
+}
+
+/* The pointers first, then all strings in one call, each as far as its page goes. */
+static void fetch_words(pid_t pid, uint64_t at, bool narrow, struct rein_exec *x)
+{
+	uint64_t pointers[REIN_EXEC_WORDS];
+	char room[REIN_EXEC_WORDS * 256];
+	struct iovec theirs[REIN_EXEC_WORDS];
+	auto_buf struct rein_buf b = REIN_BUF(1 << 17);
+	ssize_t got = at ? fetch(pid, at, pointers, sizeof(pointers)) : -1;
+	size_t n = 0, width = narrow ? 4 : 8, have = got > 0 ? (size_t)got / width : 0;
+
+	for (; n < have && n < REIN_EXEC_WORDS; n++) {
+		uint64_t p = narrow ? ((uint32_t *)pointers)[n] : pointers[n];
+		size_t left = PAGE - p % PAGE;
+
+		if (!p)
+			break;
+		theirs[n] = (struct iovec){(void *)(uintptr_t)p, left < 256 ? left : 256};
+	}
+	x->cut |= n == REIN_EXEC_WORDS;
+	if (n) {
+		struct iovec ours = {room, sizeof(room)};
+		size_t used = 0, total;
+
+		got = process_vm_readv(pid, &ours, 1, theirs, n, 0);
+		total = got > 0 ? (size_t)got : 0;
+		for (size_t i = 0; i < n; i++) {
+			size_t len = theirs[i].iov_len;
+			const char *p = room + used;
+
+			if (used + len <= total && memchr(p, 0, len)) {
+				rein_buf_cstr(&b, p);
+			} else {
+				/* longer than a look: by itself */
+				auto_free char *whole = fetch_string(
+					pid, (uint64_t)(uintptr_t)theirs[i].iov_base, REIN_EXEC_WORD, &x->cut);
+
+				rein_buf_cstr(&b, whole ? whole : "");
+			}
+			used += len;
+			rein_buf_char(&b, '\0');
+			x->nwords++;
+		}
+	}
+	if (!b.n)
+		rein_buf_char(&b, '\0'); /* nothing to point at is no list */
+	x->words = rein_buf_take(&b);
+}
+
+static int32_t parent_of(pid_t pid)
+{
+	char path[64], text[256], *p;
+	ssize_t n;
+	int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	{
+		auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	p = strrchr(text, ')');
+	return p && sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* A search along PATH asks for many files that are not there: those are no executions. */
+static bool is_there(pid_t pid, const struct call *c, const struct seccomp_notif *n, const char *path)
+{
+	char full[PATH_MAX + 64];
+	struct stat st;
+
+	if (!*path) /* execveat of a descriptor */
+		return true;
+	if (*path == '/')
+		snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path);
+	else if (c->dir < 0 || (int)n->data.args[c->dir] == AT_FDCWD)
+		snprintf(full, sizeof(full), "/proc/%d/cwd/%s", (int)pid, path);
+	else
+		snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", (int)pid, (int)n->data.args[c->dir], path);
+	/* a link's target is looked up in our own tree: the link itself is enough */
+	return lstat(full, &st) == 0 || errno != ENOENT;
+}
+
+int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n)
+{
+	const struct call *c = call_of(&n->data);
+	pid_t pid = (pid_t)n->pid;
+	struct rein_exec x = {.pid = pid, .at_ns = rein_mono_ns() - w->begun_ns};
+
+	if (!c || !w->on)
+		return 1;
+	x.path = fetch_string(pid, n->data.args[c->path], PAGE, &x.cut);
+	if (!x.path || !is_there(pid, c, n, x.path)) {
+		rein_free(x.path);
+		return 1;
+	}
+	fetch_words(pid, n->data.args[c->words], c->narrow, &x);
+	x.parent = parent_of(pid);
+	x.refused = w->judge && x.words && !w->judge(w->judge_arg, &x);
+	rein_execs_add(&w->seen, &x);
+	return x.refused ? -EACCES : 1;
+}
