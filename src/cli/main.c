@@ -24,6 +24,7 @@ const struct rein_verb rein_verbs[] = {
 	{"kill", "BOX", "End a box and roll it back", rein_kill_opts, rein_cli_kill, false},
 	{"stop", "--all | --agent NAME", "Kill switch: end every box now, refuse new ones", rein_stop_opts, rein_cli_stop, false},
 	{"start", "", "Let boxes run again after rein stop", rein_start_opts, rein_cli_start, false},
+	{"safe", "", "Safe mode: tell, begin or lift it", rein_safe_opts, rein_cli_safe, false},
 	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
 	{"policy", "check|test|explain|show|init|trust|untrust|diff|suggest [FILE... | ACTION]", "Check, try and explain the rules", rein_policy_opts, rein_cli_policy, false},
 	{"classify", "[TEXT]", "Tell how bad an action could be, before it runs, and what is decided", rein_classify_opts, rein_cli_classify, false},

@@ -37,13 +37,14 @@ struct run_args {
 	struct rein_strlist labels;
 	uint64_t max_boxes, queue_ns;
 	bool watch;
+	struct rein_strlist canary;
 	bool approve;
 };
 
 static void args_done(struct run_args *a)
 {
 	struct rein_strlist *lists[] = {&a->rw, &a->ro, &a->hide, &a->scratch, &a->env, &a->env_file,
-					&a->cap_add, &a->limits, &a->policy, &a->labels};
+					&a->cap_add, &a->limits, &a->policy, &a->labels, &a->canary};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		rein_strlist_done(lists[i]);
@@ -84,6 +85,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"session", 0, REIN_OPT_STRING, AT(session), "NAME", "in this session of it (default: $REIN_SESSION)", 0},
 	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
 	{"watch", 0, REIN_OPT_FLAG, AT(watch), NULL, "note every program it executes; refuse those the policy denies", 0},
+	{"canary", 0, REIN_OPT_LIST, AT(canary), "FILE", "nobody has a reason to open this: whoever does is paused", 0},
 	{"label", 0, REIN_OPT_LIST, AT(labels), "NAME[=VALUE]", "a mark for rein ps", 0},
 	{"max-boxes", 0, REIN_OPT_NUMBER, AT(max_boxes), "N", "run only if fewer than N boxes run (default: $REIN_MAX_BOXES)", 0},
 	{"queue", 0, REIN_OPT_DURATION, AT(queue_ns), "DURATION", "with --max-boxes: wait so long for one to end", 0},
@@ -124,6 +126,13 @@ static int fill_who(const struct run_args *a, struct rein_who *who, struct rein_
 	return 0;
 }
 
+/* At once: the box may stand still from now on. */
+static void tell(void *arg, const char *text)
+{
+	(void)arg;
+	rein_say("%sviolation%s: %s", rein_ui(stderr, REIN_RED), rein_ui_off(stderr), text);
+}
+
 static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct rein_err *err)
 {
 	*o = (struct rein_run_opts){
@@ -145,6 +154,8 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.max_boxes = a->max_boxes,
 		.queue_ns = a->queue_ns,
 		.watch = a->watch,
+		.canary = a->canary,
+		.tell = tell,
 	};
 	if (!o->max_boxes && getenv("REIN_MAX_BOXES") &&
 	    !rein_parse_u64(getenv("REIN_MAX_BOXES"), 100000, &o->max_boxes))
@@ -266,7 +277,8 @@ static bool forced_rollback(const struct rein_run *r)
 {
 	return r->result.end == REIN_BOX_TIMEOUT || r->result.end == REIN_BOX_IDLE_TIMEOUT ||
 	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED ||
-	       r->result.end == REIN_BOX_LIMIT || r->result.end == REIN_BOX_STOPPED;
+	       r->result.end == REIN_BOX_LIMIT || r->result.end == REIN_BOX_STOPPED ||
+	       r->violations.safe_mode;
 }
 
 static bool has_person(const struct rein_common *common)
@@ -384,6 +396,7 @@ static void print_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	rein_json_limits(&j, &r->result);
 	rein_net_json(&j, &r->result.net, o->net);
 	rein_json_execs(&j, &r->result.execs);
+	rein_json_violations(&j, r);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_judgement(&j, &r->judged);
 	rein_json_key(&j, "transaction");
@@ -491,6 +504,8 @@ static int exit_status(const struct run_args *a, const struct rein_run *r, enum 
 	/* a command that succeeded, and whose work is not there yet: the caller must not go on as if */
 	if (r->has_tx && d == HOLD && a->decision != HOLD && !r->result.status && objection(&r->judged))
 		return rein_code_exit(REIN_E_HELD);
+	if (r->violations.safe_mode && r->result.end != REIN_BOX_STOPPED)
+		return rein_code_exit(REIN_E_ROLLED_BACK);
 	switch (r->result.end) {
 	case REIN_BOX_TIMEOUT:
 	case REIN_BOX_IDLE_TIMEOUT:
@@ -525,6 +540,8 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 		rein_say("the workspace belongs to uid %u: root without capabilities cannot write there; run rein "
 			 "as that user, or give file capabilities: --cap-add files",
 			 (unsigned)st.st_uid);
+	if (r->safe_mode)
+		rein_say("safe mode is on: nothing could be changed (a person lifts it: rein safe --lift)");
 	if (!common->verbose)
 		return;
 	rein_print_kept(&r->result);

@@ -24,6 +24,7 @@ int rein_cli_resume(int argc, char **argv);
 int rein_cli_kill(int argc, char **argv);
 int rein_cli_stop(int argc, char **argv);
 int rein_cli_start(int argc, char **argv);
+int rein_cli_safe(int argc, char **argv);
 int rein_cli_doctor(int argc, char **argv);
 int rein_cli_classify(int argc, char **argv);
 int rein_cli_audit(int argc, char **argv);
@@ -35,7 +36,7 @@ int rein_cli_help(int argc, char **argv);
 
 extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
 	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_ps_opts[], rein_stop_opts[],
-	rein_start_opts[], rein_kill_opts[], rein_policy_opts[], rein_classify_opts[];
+	rein_start_opts[], rein_kill_opts[], rein_safe_opts[], rein_policy_opts[], rein_classify_opts[];
 
 /*
  * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with
@@ -60,6 +61,9 @@ void rein_print_kept(const struct rein_box_result *r);
 /* What was executed: the member "execs"; at most max lines. */
 void rein_json_execs(struct rein_json *j, const struct rein_execs *e);
 void rein_print_execs(FILE *f, const struct rein_execs *e, size_t max);
+
+/* The members "violations" and "safe_mode". */
+void rein_json_violations(struct rein_json *j, const struct rein_run *r);
 
 /* Unified diff of a transaction on stdout; stat only when asked. */
 struct rein_diff {

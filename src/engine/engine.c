@@ -103,6 +103,7 @@ void rein_run_done(struct rein_run *r)
 	rein_linked_done(&r->result.linked);
 	rein_net_report_done(&r->result.net);
 	rein_execs_done(&r->result.execs);
+	rein_strlist_done(&r->canary);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
 	rein_free(take_ptr(r->masks));
@@ -379,7 +380,8 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		if (!judge)
 			return rein_err_nomem(err);
 		*judge = (struct rein_exec_judge_state){
-			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace};
+			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace,
+			.watcher = &watcher};
 		spec.watch_execs = true;
 		spec.exec_judge = rein_engine_judge_exec;
 		spec.exec_judge_arg = judge;
@@ -387,7 +389,20 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	spec.envp = env.envp.v;
 	r->env_dropped = env.dropped;
 	env.dropped = (struct rein_strlist){0};
-	return run_box(&spec, e->box_program, r, err);
+	if (watcher.canaries.rules) {
+		spec.paths = watcher.canaries.rules;
+		spec.npaths = watcher.canaries.nrules;
+	}
+	if (run_box(&spec, e->box_program, r, err) < 0)
+		return -err->code;
+	watcher.over = true;
+	if (r->result.end == REIN_BOX_LIMIT) {
+		char text[128];
+
+		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
+		rein_engine_violation(&watcher, REIN_VIOLATION_RESOURCE, text);
+	}
+	return 0;
 }
 
 static int scan(struct rein_run *r, struct rein_err *err)
@@ -448,10 +463,32 @@ static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, st
 }
 
 /* Everything that is decided without a command: policy, view, trail. Nothing is made yet. */
+/* Whoever did what he must not do may look, until a person lifts it: nothing he runs changes anything. */
+static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+			     struct rein_err *err)
+{
+	struct rein_orders orders = {.state_fd = e->state.fd, .state_dir = e->state.dir};
+	struct rein_order_text t;
+
+	if (!rein_orders_apply(&orders, REIN_ORDERS_SAFE, o->who.agent, &t))
+		return 0;
+	r->safe_mode = true;
+	if (o->net != REIN_NET_NONE)
+		return rein_err_set(err, REIN_E_DENIED,
+				    "safe mode is on (%s, %s): no network until a person lifts it: rein safe --lift",
+				    t.when, t.why);
+	for (size_t i = 0; i < r->view.ncow; i++)
+		if (rein_view_add_path_(&r->view, r->view.cow[i].path, NULL, REIN_PATH_RO, true) < 0)
+			return rein_err_nomem(err);
+	return 0;
+}
+
 static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
 	if (rein_engine_admits(e, o, err) < 0 || rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
 	    rein_trail_open(&r->trail, e->state.dir, &o->who, NULL, err) < 0)
+		return -err->code;
+	if (enforce_safe_mode(e, o, r, err) < 0)
 		return -err->code;
 	return refuse_half_done(e, &r->view, err);
 }

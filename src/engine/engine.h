@@ -17,6 +17,7 @@
 #include "base/strlist.h"
 #include "engine/judge.h"
 #include "engine/trail.h"
+#include "engine/violations.h"
 #include "model/box.h"
 #include "model/change.h"
 #include "sandbox/hide.h"
@@ -49,6 +50,9 @@ struct rein_run_opts {
 	struct rein_strlist policy; /* files of the command line's layer */
 	struct rein_who who;
 	struct rein_strlist labels; /* for rein ps */
+	struct rein_strlist canary; /* files whose reading is a violation, besides the policy's */
+	void (*tell)(void *arg, const char *text); /* of violations, at once, from any thread; or NULL */
+	void *tell_arg;
 	bool watch; /* take note of every program it executes, refuse those the policy denies */
 	uint64_t max_boxes, queue_ns; /* at most so many at once (0: any number), and how long to wait */
 	/*
@@ -78,6 +82,9 @@ struct rein_run {
 	struct rein_strlist rw, ro, hide, scratch, hide_names; /* the options and the policy together */
 	struct rein_judgement judged;
 	struct rein_trail trail;
+	struct rein_strlist canary; /* the options' and the policy's */
+	bool safe_mode; /* it could change nothing */
+	struct rein_violations violations;
 	struct rein_order_text order; /* REIN_BOX_STOPPED: who ordered it and why */
 };
 

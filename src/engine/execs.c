@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/pack.h"
+#include "engine/violations.h"
 #include "sys/file.h"
 
 #define FILE_NAME "execs"
@@ -51,6 +53,13 @@ bool rein_engine_judge_exec(void *arg, struct rein_exec *x)
 		return !s->cache[key % REIN_EXEC_CACHE].refused;
 	}
 	ok = judge(s, x);
+	if (!ok && s->watcher) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "'%.60s' was executed, which the policy denies (%.60s)", x->path,
+			 s->judgement.before.rule ? s->judgement.before.rule : "");
+		rein_engine_violation(s->watcher, REIN_VIOLATION_PERMISSION, text);
+	}
 	s->cache[key % REIN_EXEC_CACHE].key = key;
 	s->cache[key % REIN_EXEC_CACHE].level = x->level;
 	s->cache[key % REIN_EXEC_CACHE].known = true;

@@ -12,10 +12,13 @@
 
 #define REIN_EXEC_CACHE 256
 
+struct rein_watcher;
+
 struct rein_exec_judge_state {
 	const struct rein_policy *policy;
 	const struct rein_who *who;
 	const char *cwd, *workspace;
+	struct rein_watcher *watcher; /* told of what is refused */
 	struct rein_judgement judgement;
 	struct { /* make runs the same compiler a thousand times */
 		uint64_t key;

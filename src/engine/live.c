@@ -2,6 +2,7 @@
 /* See live.h. */
 #include "engine/live.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include <rein/classify.h>
@@ -34,7 +35,16 @@ static enum rein_ordered ask(void *arg)
 		[REIN_ORDER_STOP] = REIN_BOX_STOP,
 	};
 	struct rein_watcher *w = arg;
+	const char *canary;
 
+	while ((canary = rein_canaries_next(&w->canaries))) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "the canary %.130s was opened", canary);
+		rein_engine_violation(w, REIN_VIOLATION_FILE, text);
+	}
+	if (w->pause)
+		return REIN_BOX_PAUSE;
 	return answers[rein_orders_read(&w->orders, w->run->tx.id, w->opts->who.agent, &w->run->order)];
 }
 
@@ -80,17 +90,27 @@ int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const
 		      struct rein_run *r, struct rein_err *err)
 {
 	*w = (struct rein_watcher){
-		.watch = {.ask = ask, .begun = begun, .arg = w},
+		.watch = {.fd = -1, .ask = ask, .begun = begun, .arg = w},
 		.engine = e,
 		.opts = o,
 		.run = r,
 		.orders = orders_of(e),
+		.canaries = {.fd = -1},
 		.entry = -1,
 		.place = -1,
 	};
 	if (o->max_boxes &&
 	    rein_live_place(e->state.fd, (unsigned)o->max_boxes, o->queue_ns, &w->place, err) < 0)
 		return -err->code;
+	if (r->canary.n) {
+		auto_free char *dir = rein_asprintf("%s/txn/%s", e->state.dir, r->tx.id);
+
+		if (!dir)
+			return rein_err_nomem(err);
+		if (rein_canaries_open(&w->canaries, &r->canary, dir, r->view.paths, r->view.npaths, err) < 0)
+			return -err->code;
+	}
+	w->watch.fd = w->canaries.fd;
 	/* a name may come again: what was ordered of the one before is not for us */
 	forget(w);
 	return 0;
@@ -100,6 +120,7 @@ void rein_watcher_close(struct rein_watcher *w)
 {
 	if (!w->engine)
 		return;
+	rein_canaries_done(&w->canaries);
 	rein_live_leave(w->engine->state.fd, w->run->tx.id, w->entry);
 	/* what was ordered of this box alone ends with it */
 	if (w->run->order.when[0])

@@ -6,6 +6,7 @@
 #ifndef REIN_ENGINE_LIVE_H
 #define REIN_ENGINE_LIVE_H
 
+#include "engine/canary.h"
 #include "engine/engine.h"
 #include "sandbox/live.h"
 #include "sandbox/orders.h"
@@ -17,6 +18,9 @@ struct rein_watcher {
 	struct rein_run *run;
 	struct rein_orders orders;
 	int entry, place;
+	bool over;  /* the box is dead */
+	bool pause; /* an order that could not be written */
+	struct rein_canaries canaries;
 };
 
 /* REIN_E_STOPPED while the kill switch is on, for all or for this agent. */

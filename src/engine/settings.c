@@ -12,13 +12,13 @@
 #include "base/glob.h"
 #include "engine/policyload.h"
 
-enum where { RW, RO, HIDE, SCRATCH };
+enum where { RW, RO, HIDE, SCRATCH, CANARY };
 
-static const char *const section[] = {"writable", "readonly", "hidden", "scratch"};
+static const char *const section[] = {"writable", "readonly", "hidden", "scratch", "canary"};
 
 static struct rein_strlist *list_of(struct rein_run *r, enum where w)
 {
-	struct rein_strlist *lists[] = {&r->rw, &r->ro, &r->hide, &r->scratch};
+	struct rein_strlist *lists[] = {&r->rw, &r->ro, &r->hide, &r->scratch, &r->canary};
 
 	return lists[w];
 }
@@ -128,7 +128,7 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 	struct rein_err why = {0};
 
 	if (copy(&r->rw, &o->rw) < 0 || copy(&r->ro, &o->ro) < 0 || copy(&r->hide, &o->hide) < 0 ||
-	    copy(&r->scratch, &o->scratch) < 0)
+	    copy(&r->scratch, &o->scratch) < 0 || copy(&r->canary, &o->canary) < 0)
 		return rein_err_nomem(err);
 	/* a broken policy is a policy: it denies, and its decision says what is wrong with it */
 	if (rein_policy_load(&sources, &r->policy, &why) < 0 && !r->policy) {
@@ -141,7 +141,8 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 	if (take_all(r, RW, &r->settings.writable, project, err) < 0 ||
 	    take_all(r, RO, &r->settings.readonly, project, err) < 0 ||
 	    take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
-	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0)
+	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0 ||
+	    take_all(r, CANARY, &r->settings.canary, project, err) < 0)
 		return -err->code;
 	return 0;
 }

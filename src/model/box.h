@@ -21,6 +21,7 @@
 enum rein_access {
 	REIN_PATH_HIDE = 0, /* zeroed memory hides */
 	REIN_PATH_RO,	    /* read-only, also inside a copy-on-write root */
+	REIN_PATH_CANARY,   /* source is mounted read-only here: whoever opens it is seen */
 	REIN_PATH_SCRATCH,  /* source is mounted writable here; never committed */
 };
 
@@ -46,6 +47,7 @@ enum rein_ordered { REIN_BOX_GO = 0, REIN_BOX_PAUSE, REIN_BOX_STOP };
  * second.
  */
 struct rein_box_watch {
+	int fd; /* readable: ask at once; -1: there is none */
 	enum rein_ordered (*ask)(void *arg);
 	void (*begun)(void *arg, int pid, const char *group, int group_version);
 	void *arg;

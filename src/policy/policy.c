@@ -180,6 +180,7 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 		return -1;
 	if (join_strs(p, &to->workspace.readonly, &d->workspace.readonly) < 0 ||
 	    join_strs(p, &to->workspace.hidden, &d->workspace.hidden) < 0 ||
+	    join_strs(p, &to->workspace.canary, &d->workspace.canary) < 0 ||
 	    join_strs(p, &to->network.deny, &d->network.deny) < 0 ||
 	    join_strs(p, &to->validate, &d->validate) < 0)
 		return -1;
@@ -396,6 +397,7 @@ static void fill_settings(struct rein_policy *p)
 	s->writable = list_of(&d->workspace.writable);
 	s->readonly = list_of(&d->workspace.readonly);
 	s->hidden = list_of(&d->workspace.hidden);
+	s->canary = list_of(&d->workspace.canary);
 	s->scratch = list_of(&d->workspace.scratch);
 	s->net = d->network.mode ? (enum rein_policy_net)(d->network.mode - 1) : REIN_POLICY_NET_NONE;
 	s->hosts = list_of(&d->network.allow);

@@ -118,7 +118,7 @@ struct rein_policy_limits {
 struct rein_policy_settings {
 	bool advisory; /* the whole policy */
 	const char *environment;
-	struct rein_policy_list writable, readonly, hidden, scratch;
+	struct rein_policy_list writable, readonly, hidden, scratch, canary;
 	enum rein_policy_net net;
 	struct rein_policy_list hosts, blocked_hosts, ports;
 	const char *profile;

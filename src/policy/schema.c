@@ -240,6 +240,7 @@ static const struct field workspace_fields[] = {
 	{"readonly", F_STRS, offsetof(struct document, workspace.readonly)},
 	{"hidden", F_STRS, offsetof(struct document, workspace.hidden)},
 	{"scratch", F_STRS, offsetof(struct document, workspace.scratch)},
+	{"canary", F_STRS, offsetof(struct document, workspace.canary)},
 	{0},
 };
 static const struct table workspace_table = {workspace_fields, 0, NULL};

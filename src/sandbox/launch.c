@@ -487,13 +487,14 @@ static bool lingers(const struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, TERMINAL, NFDS = TERMINAL + 3 };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, NOTICE, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box->control, .events = POLLIN},
 		[BOX] = {.fd = s->box->pidfd, .events = POLLIN},
 		[SIGNALS] = {.fd = s->signals, .events = POLLIN},
 		[RENAMES] = {.fd = -1, .events = POLLIN},
 		[GATE] = {.fd = s->gate.control, .events = POLLIN},
+		[NOTICE] = {.fd = s->spec->watch ? s->spec->watch->fd : -1, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -524,6 +525,8 @@ static int attend(struct session *s, struct rein_err *err)
 			kill_box(s, REIN_BOX_LOST); /* the gate died: nobody guards the box */
 			fds[GATE].fd = -1;
 		}
+		if (fds[NOTICE].revents)
+			obey(s);
 		if (s->deadline_ns && !s->paused && rein_mono_ns() >= s->deadline_ns) {
 			kill_box(s, REIN_BOX_TIMEOUT);
 			s->deadline_ns = 0;

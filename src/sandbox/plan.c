@@ -251,6 +251,11 @@ static int add_paths(struct items *l, const struct rein_box_spec *spec, struct r
 			item.kind = REIN_MOUNT_BIND;
 			item.source = r->source;
 			break;
+		case REIN_PATH_CANARY:
+			item.kind = REIN_MOUNT_BIND;
+			item.source = r->source;
+			item.flags |= REIN_MOUNT_RDONLY | REIN_MOUNT_OPTIONAL;
+			break;
 		case REIN_PATH_RO:
 			/* A mount of its own is not part of the tree around it: take it along. */
 			item.kind = is_mount(r->path) ? REIN_MOUNT_BIND : REIN_MOUNT_FREEZE;

@@ -97,6 +97,9 @@ rein("RUN", "run", "--json", "--timeout", "100ms", "--", "sleep", "9", stderr=Tr
 rein("RUN", "run", "--json", "--limit", "output=100,cpu-time=10s", "--", "yes", stderr=True)
 rein("RUN", "run", "--json", "--watch", "--commit", "--", "sh", "-c", "ls; touch watched", stderr=True)
 rein("TXN", "show", "--json")
+rein("RUN", "run", "--json", "--limit", "output=10", "--agent", "x", "--", "yes", stderr=True)
+rein("SAFE", "safe", "--json", "--enter", "--agent", "x", "--reason", "y")
+rein("SAFE", "safe", "--json", "--lift", "--agent", "x")
 rein("BOXES", "ps", "--json")
 box = subprocess.Popen(["rein", "run", "-q", "--discard", "--label", "x", "--", "sleep", "60"])
 for _ in range(200):

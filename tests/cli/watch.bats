@@ -4,6 +4,8 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load helper
 
+after() { command rein stop --all -q >/dev/null 2>&1 || true; }
+
 execs() { python3 -c '
 import json, sys
 e = json.loads(sys.stdin.read().strip().split("\n")[-1])["execs"]
@@ -55,11 +57,19 @@ assert t[1]["argv"][1] == "y" * len(t[1]["argv"][1]) and len(t[1]["argv"][1]) > 
 	    reason: no counting here
 	END
 	command rein policy check "$T/p.yaml" || skip "this policy does not have such rules"
-	ln -s "$(command -v wc)" counter
-	run command rein run -y --json --watch --discard -p "$T/p.yaml" -- sh -c 'touch x; d=w; e=c; $d$e -c </dev/null; echo status $?'
-	has "$output" "status 126"
-	has "$output" '"refused":1'
-	run -0 command rein run -y --json --discard -p "$T/p.yaml" -- sh -c 'touch x; d=w; e=c; $d$e -c </dev/null'
+	command rein run -y --json --watch --agent eve -p "$T/p.yaml" -- sh -c 'd=w; e=c; touch x; $d$e -c </dev/null; echo status $?' \
+		3>&- >"$T/out" 2>"$T/err" &
+	# a program that is denied is a violation: the box waits for a person
+	until_true 10 grep -q "is paused" "$T/err" || die "$(cat "$T/err")"
+	rein resume "$(rein ps --json | field boxes.0.id)"
+	wait $! && die "it ended well"
+	eq status 122 "$(wait $!; echo $?)"
+	has "$(cat "$T/out")" "status 126"
+	eq refused 1 "$(tail -n 1 "$T/err" | field execs.refused)"
+	eq violation permission "$(tail -n 1 "$T/err" | field violations.0.type)"
+	[ ! -e x ] || die "it was not rolled back"
+	rein safe --lift --agent eve -q
+	run -0 command rein run -y -q --discard -p "$T/p.yaml" -- sh -c 'touch x; d=w; e=c; $d$e -c </dev/null'
 }
 
 @test "watch: pipelines and signals: nothing is lost, nothing hangs" {
@@ -85,4 +95,50 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 assert hits[0] > 50, hits
 print("all")'
 	eq out all "$output"
+}
+
+@test "violations: a canary is opened: pause, safe mode, incident, read-only, a person lifts it" {
+	printf 'aws_secret_access_key = none\n' >creds
+	printf 'version: 1\nworkspace:\n  canary: [creds]\n' >"$T/p.yaml"
+	local run=(command rein run -y --agent eve -p "$T/p.yaml")
+	# looking at it is not opening it; others may open theirs
+	run -0 "${run[@]}" -q -- sh -c 'ls -l creds; stat creds'
+	run -0 rein run -q --agent eve -- cat creds
+	eq off "safe mode is off" "$(rein safe)"
+	"${run[@]}" -- sh -c 'echo 1 >before; cat creds; sleep 0.5; echo 2 >after' 3>&- >"$T/out" 2>"$T/err" &
+	local pid=$!
+	until_true 10 grep -q "is paused" "$T/err" || die "$(cat "$T/err")"
+	has "$(cat "$T/err")" "violation: file (high): the canary $W/creds was opened"
+	eq state paused "$(rein ps --json | field boxes.0.state)"
+	local cpu; cpu=$(rein ps --json | field boxes.0.cpu_ms)
+	# from now on its boxes read and change nothing, and have no network; others' do
+	run -2 "${run[@]}" -- sh -c 'echo x >new'
+	has "$output" "Read-only"
+	has "$output" "safe mode is on"
+	run -120 rein run --agent eve --net host -- true
+	run -0 rein run -q --agent bob -- sh -c 'echo x >of-bob'
+	has "$(rein safe)" eve
+	has "$(rein audit log --type violation --json)" "canary"
+	has "$(rein audit log --type stop --json)" "safe_mode"
+	eq still "$cpu" "$(rein ps --json | field boxes.0.cpu_ms)"
+	rein resume "$(rein ps --json | field boxes.0.id)"
+	eq status 122 "$(wait $pid; echo $?)"
+	[ ! -e before ] && [ ! -e after ] || die "it was not rolled back"
+	eq there "aws_secret_access_key = none" "$(cat creds)"
+	run -2 rein run --agent eve -- sh -c 'echo x >new'
+	run -0 rein safe --lift --agent eve --reason "looked at it"
+	run -0 rein run -q --agent eve -- sh -c 'echo x >new'
+	[ -e new ]
+}
+
+@test "violations: more than three of medium severity" {
+	local i
+	for i in 1 2 3; do run -122 rein run --agent mal --limit output=10 -- yes; done
+	eq off "safe mode is off" "$(rein safe)"
+	run -122 rein run --agent mal --limit output=10 -- yes
+	has "$output" "safe mode is on for agent mal"
+	run -2 rein run --agent mal -- sh -c 'echo x >new'
+	rein safe --lift --agent mal -q
+	run -122 rein run --agent mal --limit output=10 -- yes
+	run -0 rein run -q --agent mal -- sh -c 'echo x >new'
 }
