@@ -122,7 +122,9 @@ print("all")'
 	has "$(rein audit log --type stop --json)" "safe_mode"
 	eq still "$cpu" "$(rein ps --json | field boxes.0.cpu_ms)"
 	rein resume "$(rein ps --json | field boxes.0.id)"
-	eq status 122 "$(wait $pid; echo $?)"
+	local ended=0
+	wait $pid || ended=$?
+	eq status 122 "$ended"
 	[ ! -e before ] && [ ! -e after ] || die "it was not rolled back"
 	eq there "aws_secret_access_key = none" "$(cat creds)"
 	run -2 rein run --agent eve -- sh -c 'echo x >new'
