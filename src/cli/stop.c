@@ -81,11 +81,12 @@ static void choose(struct rein_live_list *l, const char *agent)
 	l->n = n;
 }
 
-static int report_stop(const struct rein_stopped *s, bool json, bool flagged, const struct rein_err *flag)
+static int report_stop(const struct rein_stopped *s, const struct rein_common *common, bool flagged,
+		       const struct rein_err *flag)
 {
 	bool good = !s->left && flagged;
 
-	if (json) {
+	if (common->json) {
 		auto_buf struct rein_buf b = REIN_BUF(1 << 16);
 		struct rein_json j = {.b = &b};
 
@@ -97,7 +98,7 @@ static int report_stop(const struct rein_stopped *s, bool json, bool flagged, co
 		rein_json_kbool(&j, "refusing", flagged);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
-	} else {
+	} else if (!common->quiet) {
 		printf("stopped: %s box%s with %s process%s, all dead after %s, looked for and not found\n",
 		       rein_ui_count(s->boxes), s->boxes == 1 ? "" : "es", rein_ui_count(s->processes),
 		       s->processes == 1 ? "" : "es", rein_ui_seconds(s->wall_ns));
@@ -171,7 +172,7 @@ int rein_cli_stop(int argc, char **argv)
 	if (stop(&o, &a, &flagged, &flag, &s, &err) < 0)
 		return rein_fail(&err, common.json);
 	record(state.dir, "stopped", a.agent, a.reason);
-	return report_stop(&s, common.json, flagged, &flag);
+	return report_stop(&s, &common, flagged, &flag);
 }
 
 int rein_cli_start(int argc, char **argv)

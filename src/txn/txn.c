@@ -41,7 +41,10 @@ static int make_dir(const struct rein_state *s, struct rein_tx *t, struct rein_e
 		if (rein_spare_take(s, t->id) || mkdirat(s->txn_fd, t->id, 0700) == 0) {
 			t->dirfd = openat(s->txn_fd, t->id,
 					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (t->dirfd < 0 || flock(t->dirfd, LOCK_EX | LOCK_NB) < 0)
+			/* whoever asks at this moment whether we live holds it for that moment */
+			while (t->dirfd >= 0 && flock(t->dirfd, LOCK_EX) < 0 && errno == EINTR)
+				;
+			if (t->dirfd < 0)
 				return rein_err_errno(err, "open transaction %s", t->id);
 			return 0;
 		}
