@@ -37,6 +37,7 @@ struct run_args {
 	struct rein_strlist labels;
 	uint64_t max_boxes, queue_ns;
 	bool watch;
+	const char *backend;
 	struct rein_strlist canary;
 	bool approve;
 };
@@ -86,6 +87,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
 	{"watch", 0, REIN_OPT_FLAG, AT(watch), NULL, "note every program it executes; refuse those the policy denies", 0},
 	{"canary", 0, REIN_OPT_LIST, AT(canary), "FILE", "nobody has a reason to open this: whoever does is paused", 0},
+	{"backend", 0, REIN_OPT_STRING, AT(backend), "NAME", "what builds the box: box (default), oci:crun, oci:runc, oci:runsc", 0},
 	{"label", 0, REIN_OPT_LIST, AT(labels), "NAME[=VALUE]", "a mark for rein ps", 0},
 	{"max-boxes", 0, REIN_OPT_NUMBER, AT(max_boxes), "N", "run only if fewer than N boxes run (default: $REIN_MAX_BOXES)", 0},
 	{"queue", 0, REIN_OPT_DURATION, AT(queue_ns), "DURATION", "with --max-boxes: wait so long for one to end", 0},
@@ -154,6 +156,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.max_boxes = a->max_boxes,
 		.queue_ns = a->queue_ns,
 		.watch = a->watch,
+		.backend = a->backend && !rein_streq(a->backend, "box") ? a->backend : NULL,
 		.canary = a->canary,
 		.tell = tell,
 	};

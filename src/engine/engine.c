@@ -22,6 +22,7 @@
 #include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
+#include "sandbox/oci.h"
 #include "sys/attr.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
@@ -322,6 +323,20 @@ static void meanwhile(void *arg)
 	rein_tx_tidy(&x->e->state, &x->r->tx);
 }
 
+static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_box_spec *spec,
+		   struct rein_run *r, struct rein_err *err)
+{
+	auto_free char *dir = rein_asprintf("%s/txn/%s", e->state.dir, r->tx.id);
+	auto_free char *id = rein_asprintf("rein-%s", r->tx.id);
+	int backend = rein_oci_find(o->backend, err);
+
+	if (backend < 0)
+		return -err->code;
+	if (!dir || !id)
+		return rein_err_nomem(err);
+	return rein_oci_run(backend, spec, dir, id, &r->result, err);
+}
+
 static void free_judge(struct rein_exec_judge_state **s)
 {
 	if (*s)
@@ -393,7 +408,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.paths = watcher.canaries.rules;
 		spec.npaths = watcher.canaries.nrules;
 	}
-	if (run_box(&spec, e->box_program, r, err) < 0)
+	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(&spec, e->box_program, r, err) < 0)
 		return -err->code;
 	watcher.over = true;
 	if (r->result.end == REIN_BOX_LIMIT) {
@@ -693,7 +708,7 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 
 	*ret = (struct rein_run){.tx = {.dirfd = -1}};
 	/* its namespaces are made while we look at the policy and at the trees */
-	if (rein_box_open(o->net, e->box_program, &ret->box, err) == 0 && prepare(e, o, ret, err) == 0 &&
+	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
 	    admit(o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
 	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
 	    rein_engine_judge(e, o, ret, err) == 0)

@@ -53,6 +53,7 @@ struct rein_run_opts {
 	struct rein_strlist canary; /* files whose reading is a violation, besides the policy's */
 	void (*tell)(void *arg, const char *text); /* of violations, at once, from any thread; or NULL */
 	void *tell_arg;
+	const char *backend; /* "oci:runc" …; NULL: the built-in box */
 	bool watch; /* take note of every program it executes, refuse those the policy denies */
 	uint64_t max_boxes, queue_ns; /* at most so many at once (0: any number), and how long to wait */
 	/*

@@ -386,6 +386,25 @@ int rein_cgroup_version(char *why, size_t size)
 	return g.dir[REIN_CTL_MEMORY] >= 0 && g.dir[REIN_CTL_PIDS] >= 0 ? g.version : 0;
 }
 
+/* The same of the group and of those directly below it: a runtime makes its own there. */
+static uint64_t sum_at(int dir, const char *name, const char *key)
+{
+	uint64_t sum = number_at(dir, name, key);
+	int copy = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		auto_close int below = -1;
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		sum += number_at(below, name, key);
+	}
+	return sum;
+}
+
 void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *ret)
 {
 	int memory = g->dir[REIN_CTL_MEMORY], pids = g->dir[REIN_CTL_PIDS];
@@ -394,7 +413,7 @@ void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *re
 	if (g->version == 1) {
 		ret->memory = number_at(memory, "memory.usage_in_bytes", NULL);
 		ret->memory_peak = number_at(memory, "memory.max_usage_in_bytes", NULL);
-		ret->oom_kills = number_at(memory, "memory.oom_control", "oom_kill");
+		ret->oom_kills = sum_at(memory, "memory.oom_control", "oom_kill");
 		ret->cpu_ns = number_at(g->dir[REIN_CTL_CPUACCT], "cpuacct.usage", NULL);
 	} else if (g->version == 2) {
 		ret->memory = number_at(memory, "memory.current", NULL);
@@ -403,7 +422,7 @@ void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *re
 		ret->cpu_ns = number_at(g->dir[REIN_CTL_CPUACCT], "cpu.stat", "usage_usec") * 1000;
 	}
 	ret->processes = number_at(pids, "pids.current", NULL);
-	ret->refused = number_at(pids, "pids.events", "max");
+	ret->refused = sum_at(pids, "pids.events", "max");
 }
 
 /* THAWED, FROZEN or in between; "frozen 1" in cgroup.events. */

@@ -237,7 +237,7 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 	if (!k->next_ns || now < k->next_ns)
 		return false;
 	k->next_ns = now + k->interval_ns;
-	if (k->proc < 0)
+	if (k->proc < 0 && k->pid)
 		k->proc = rein_census_open(k->pid);
 	look_at_group(k);
 	if (k->proc >= 0 && rein_census_take(k->proc, &c)) {
@@ -251,6 +251,10 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 			k->usage.written_bytes = c.written_bytes;
 		if (limit(k, REIN_LIMIT_DISK))
 			look_at_disk(k, c.written_bytes, now);
+	} else if (!k->pid && limit(k, REIN_LIMIT_DISK)) {
+		/* nobody to count: then every look is a walk, as often as that is allowed */
+		k->walked_written = 0;
+		look_at_disk(k, UINT64_MAX / 2, now);
 	}
 	/* looking itself must not become the load */
 	now = rein_mono_ns() - now;

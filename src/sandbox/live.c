@@ -252,8 +252,13 @@ int rein_live_pidfd(const struct rein_live *l)
 {
 	auto_close int fd = sys_pidfd_open(l->box, 0);
 
-	/* its parent is the rein that holds the entry, or whoever inherited it: then it dies by itself */
-	if (fd < 0 || parent_of(l->box) != l->rein)
+	pid_t parent = fd < 0 ? -1 : parent_of(l->box);
+
+	/*
+	 * Its parent is the rein that holds the entry, or a runtime whose parent that is. Whoever was
+	 * inherited by somebody else dies by itself.
+	 */
+	if (parent <= 1 || (parent != l->rein && parent_of(parent) != l->rein))
 		return -1;
 	return take_fd(&fd); /* [V2] */
 }

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See oci.h. A child enters a mount namespace of its own, mounts what the bundle needs and becomes the
+ * runtime; everything it mounted goes away with it.
+ */
+#include "sandbox/oci.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "sandbox/filter.h"
+#include "sandbox/keep.h"
+#include "sandbox/ocibundle.h"
+#include "sandbox/outlet.h"
+#include "sys/priv.h"
+#include "sys/sys.h"
+
+#define WORDS 24
+
+static const struct backend {
+	const char *name, *program;
+	const char *before[12]; /* options between --root DIR and `run` */
+	bool seccomp, nested_group, hybrid;
+} backends[] = {
+	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
+	{"oci:runc", "runc", {0}, true, true, true},
+	/* its own kernel filters calls; its overlay would keep the changes to itself */
+	{"oci:runsc",
+	 "runsc",
+	 {"--platform=ptrace", "--network=none", "--ignore-cgroups", "--overlay=false",
+	  "--file-access=shared"},
+	 false, false, true},
+};
+
+int rein_oci_find(const char *name, struct rein_err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
+		if (rein_streq(name, backends[i].name))
+			return (int)i;
+	rein_err_set(err, REIN_E_USAGE, "there is no backend '%s': box (built in), oci:crun, oci:runc, oci:runsc",
+		     name);
+	return -1;
+}
+
+struct session {
+	const struct backend *backend;
+	const struct rein_box_spec *spec;
+	struct rein_bundle bundle;
+	struct rein_plan *plan;
+	struct rein_keeper keeper;
+	struct rein_outlet outlet;
+	const char *id;
+	char pid_file[PATH_MAX];
+	char root[PATH_MAX]; /* where the runtime keeps its own state */
+	pid_t pid;
+	int pidfd, signals;
+	int status;
+	uint64_t started_ns, deadline_ns;
+	enum rein_box_end why;
+	bool paused, listed;
+};
+
+/* What this way of running cannot do, before anything is done. */
+static int check(const struct session *s, struct rein_err *err)
+{
+	const struct {
+		bool asked;
+		const char *what;
+	} rows[] = {
+		{!rein_is_root(), "an ordinary user: run rein as root"},
+		{s->spec->whole_system, "--whole-system"},
+		{s->spec->nested, "--nested"},
+		{s->spec->caps != 0, "--cap-add"},
+		{s->spec->idle_timeout_ns != 0, "an idle timeout"},
+		{s->spec->watch_execs, "--watch"},
+		{s->spec->net != REIN_NET_NONE && rein_streq(s->backend->program, "runsc"), "a network"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].asked)
+			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s",
+					    s->backend->name, rows[i].what);
+	return 0;
+}
+
+static int find_program(const struct session *s, struct rein_err *err)
+{
+	static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
+					   "/bin"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], s->backend->program);
+		if (access(path, X_OK) == 0)
+			return 0;
+	}
+	return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s needs %s, which is not installed (apt install %s)",
+			    s->backend->name, s->backend->program, s->backend->program);
+}
+
+static int make_plan(struct session *s, struct rein_err *err)
+{
+	struct rein_plan_setup setup = {.flags = REIN_PLAN_IDENTITY | REIN_PLAN_ROOT};
+	struct rein_filter filter;
+	struct rein_filter_options options = {0};
+
+	if (s->spec->net == REIN_NET_NONE)
+		setup.flags |= REIN_PLAN_NETNS;
+	rein_keep_plan(&s->keeper, &setup);
+	/* a plan without a filter is none; the runtime has its own */
+	if (!rein_filter_build(&options, &filter))
+		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
+	setup.filter = filter.code;
+	setup.nfilter = (uint32_t)filter.n;
+	return rein_plan_build(s->spec, &setup, &s->plan, err);
+}
+
+/* Only control groups can keep these for a runtime's processes. */
+static int check_limits(const struct session *s, struct rein_err *err)
+{
+	static const enum rein_limit need[] = {REIN_LIMIT_MEMORY, REIN_LIMIT_PROCESSES, REIN_LIMIT_CPU,
+					       REIN_LIMIT_CPU_TIME};
+
+	for (size_t i = 0; i < ARRAY_SIZE(need); i++)
+		if (s->spec->limits.v[need[i]] && s->keeper.by[need[i]] != REIN_BY_CGROUP1 &&
+		    s->keeper.by[need[i]] != REIN_BY_CGROUP2)
+			return rein_err_set(err, REIN_E_UNSUPPORTED,
+					    "the limit %s of the backend %s needs control groups: %s",
+					    rein_limit_name(need[i]), s->backend->name, s->keeper.group.why);
+	return 0;
+}
+
+static size_t command(const struct session *s, const char *verb, const char **to)
+{
+	size_t n = 0;
+
+	to[n++] = s->backend->program;
+	to[n++] = "--root";
+	to[n++] = s->root;
+	for (size_t i = 0; s->backend->before[i]; i++)
+		to[n++] = s->backend->before[i];
+	to[n++] = verb;
+	to[n] = NULL;
+	return n;
+}
+
+static _Noreturn void child(const struct session *s, int report)
+{
+	static char *const envp[] = {
+		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	const char *argv[WORDS];
+	struct rein_err err = {0};
+	sigset_t none;
+	size_t n;
+
+	for (size_t i = 0; i < s->keeper.group.njoin; i++)
+		if (write(s->keeper.group.join[i], "0", 1) != 1) {
+			rein_err_errno(&err, "join the control group");
+			goto failed;
+		}
+	for (int fd = 1; fd <= 2; fd++)
+		if (s->outlet.given[fd] >= 0)
+			dup2(s->outlet.given[fd], fd);
+	setsid(); /* the caller's terminal is not the command's to type into */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		rein_err_errno(&err, "enter a mount namespace");
+		goto failed;
+	}
+	/* two hierarchies at once confuse it; it manages none here */
+	if (!s->backend->hybrid)
+		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
+	if (rein_bundle_mount(&s->bundle, &err) < 0)
+		goto failed;
+	n = command(s, "run", argv);
+	argv[n++] = "--pid-file";
+	argv[n++] = s->pid_file;
+	argv[n++] = "--bundle";
+	argv[n++] = s->bundle.dir;
+	argv[n++] = s->id;
+	argv[n] = NULL;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* the descriptor that tells of a failure closes by itself when there is none */
+	close_range(3, (unsigned)report - 1, 0);
+	close_range((unsigned)report + 1, ~0u, 0);
+	execvpe(argv[0], (char *const *)(uintptr_t)argv, envp);
+	rein_err_errno(&err, "run %s", argv[0]);
+failed:
+	if (write(report, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(125);
+}
+
+/* A verb of the runtime about our container, and its end. */
+static void tell_runtime(const struct session *s, const char *verb, const char *word, const char *more)
+{
+	const char *argv[WORDS];
+	size_t n = command(s, verb, argv);
+	pid_t pid;
+
+	if (word && rein_streq(verb, "delete"))
+		argv[n++] = word;
+	argv[n++] = s->id;
+	if (more)
+		argv[n++] = more;
+	argv[n] = NULL;
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		for (int fd = 0; fd < 3; fd++)
+			dup2(null, fd);
+		close_range(3, ~0u, 0);
+		/* as when it was started: see child */
+		if (!s->backend->hybrid && unshare(CLONE_NEWNS) == 0 &&
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+			umount2("/sys/fs/cgroup/unified", MNT_DETACH);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int start(struct session *s, struct rein_err *err)
+{
+	auto_close int ours = -1;
+	struct rein_err why = {0};
+	int pipes[2];
+
+	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
+		return -err->code;
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return rein_err_errno(err, "pipe");
+	ours = pipes[0];
+	s->pid = fork();
+	if (s->pid == 0)
+		child(s, pipes[1]);
+	close(pipes[1]);
+	if (s->pid < 0)
+		return rein_err_errno(err, "fork");
+	s->pidfd = sys_pidfd_open(s->pid, 0);
+	if (read(ours, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
+		waitpid(s->pid, NULL, 0);
+		*err = why;
+		return -err->code;
+	}
+	if (s->spec->meanwhile)
+		s->spec->meanwhile(s->spec->meanwhile_arg);
+	rein_keep_start(&s->keeper, 0); /* its processes are the runtime's, and counted by the group */
+	return rein_outlet_start(&s->outlet, err);
+}
+
+/* The runtime has written down which process its container's first one is. */
+static void look_for_init(struct session *s)
+{
+	auto_free char *path = rein_asprintf("%s/pid", s->bundle.dir);
+	auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	char text[32];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	long pid;
+
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	pid = strtol(text, NULL, 10);
+	if (pid <= 1)
+		return;
+	s->listed = true;
+	if (s->spec->watch)
+		s->spec->watch->begun(s->spec->watch->arg, (int)pid, rein_cgroup_freezer(&s->keeper.group),
+				      s->keeper.group.version);
+}
+
+static void kill_it(struct session *s, enum rein_box_end why)
+{
+	const struct timespec a_while = {.tv_nsec = 20000000};
+
+	if (s->why == REIN_BOX_LOST)
+		s->why = why;
+	/* it may not know its container yet */
+	for (int i = 0; i < 100; i++) {
+		struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
+
+		tell_runtime(s, "kill", NULL, "KILL");
+		if (poll(&fd, 1, 20) == 1)
+			return;
+		nanosleep(&a_while, NULL);
+	}
+	kill(s->pid, SIGKILL);
+}
+
+static void obey(struct session *s)
+{
+	enum rein_ordered order = s->spec->watch ? s->spec->watch->ask(s->spec->watch->arg) : REIN_BOX_GO;
+	const char *freezer = rein_cgroup_freezer(&s->keeper.group);
+	struct rein_err ignored = {0};
+	bool pause = order == REIN_BOX_PAUSE;
+
+	if (order == REIN_BOX_STOP) {
+		kill_it(s, REIN_BOX_STOPPED);
+	} else if (pause != s->paused) {
+		s->paused = pause;
+		if (freezer)
+			rein_cgroup_freeze(freezer, s->keeper.group.version, pause, &ignored);
+		else
+			tell_runtime(s, pause ? "pause" : "resume", NULL, NULL);
+	}
+}
+
+static void on_signals(struct session *s)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGURG)
+			obey(s);
+		else
+			kill(s->pid, (int)si.ssi_signo); /* it passes them on */
+	}
+}
+
+static int attend(struct session *s, struct rein_err *err)
+{
+	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
+
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = s->pidfd, .events = POLLIN}, {.fd = s->signals, .events = POLLIN}};
+		uint64_t now;
+
+		if (poll(fds, 2, s->listed ? 50 : 5) < 0 && errno != EINTR)
+			return rein_err_errno(err, "poll");
+		if (fds[0].revents)
+			return 0;
+		if (fds[1].revents)
+			on_signals(s);
+		if (!s->listed)
+			look_for_init(s);
+		now = rein_mono_ns();
+		if (now - orders > REIN_NS_PER_S / 2) {
+			orders = now;
+			obey(s);
+		}
+		s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+		if (s->why != REIN_BOX_LOST)
+			continue;
+		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
+			kill_it(s, REIN_BOX_LIMIT);
+		else if (s->deadline_ns && now >= s->deadline_ns)
+			kill_it(s, REIN_BOX_TIMEOUT);
+	}
+}
+
+static void conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret)
+{
+	struct rein_box_result r = {.end = s->why, .wall_ns = rein_mono_ns() - s->started_ns};
+
+	if (s->why == REIN_BOX_LOST && s->spec->watch &&
+	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
+		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
+	if (s->why == REIN_BOX_LOST) {
+		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
+	}
+	/* a group of the runtime's own below ours took the count of it away */
+	if (!s->keeper.hit.what && r.status == 128 + SIGKILL && s->spec->limits.v[REIN_LIMIT_MEMORY] &&
+	    s->keeper.usage.memory_peak + (1u << 20) >= s->spec->limits.v[REIN_LIMIT_MEMORY])
+		s->keeper.hit = (struct rein_limit_hit){REIN_LIMIT_MEMORY, s->keeper.usage.memory_peak,
+							s->spec->limits.v[REIN_LIMIT_MEMORY]};
+	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
+		r.end = REIN_BOX_LIMIT;
+	r.limits = s->spec->limits;
+	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
+	r.hit = s->keeper.hit;
+	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
+	r.usage = s->keeper.usage;
+	r.cpu_ns = ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
+		   ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
+	if (s->keeper.cpu_ns > r.cpu_ns)
+		r.cpu_ns = s->keeper.cpu_ns;
+	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	*ret = r;
+}
+
+static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
+{
+	struct rusage ru = {0};
+	int rc;
+
+	s->started_ns = rein_mono_ns();
+	if (s->spec->timeout_ns)
+		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
+	rc = start(s, err);
+	if (rc < 0 && s->pidfd < 0)
+		return rc;
+	rc = rc < 0 ? rc : attend(s, err);
+	if (rc < 0)
+		kill_it(s, REIN_BOX_LOST);
+	while (wait4(s->pid, &s->status, 0, &ru) < 0 && errno == EINTR)
+		;
+	/* whatever it left of itself, also after a kill */
+	tell_runtime(s, "delete", "--force", NULL);
+	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+	rein_keep_end(&s->keeper, 0);
+	if (rc == 0)
+		conclude(s, &ru, ret);
+	return rc;
+}
+
+int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir, const char *id,
+		 struct rein_box_result *ret, struct rein_err *err)
+{
+	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG};
+	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
+	struct session s = {.backend = &backends[backend],
+			    .spec = spec,
+			    .id = id,
+			    .pidfd = -1,
+			    .signals = -1,
+			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
+	sigset_t set, old;
+	int rc;
+
+	if (!bundle)
+		return rein_err_nomem(err);
+	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
+	snprintf(s.root, sizeof(s.root), "/run/rein-oci/%s", id);
+	if (check(&s, err) < 0 || find_program(&s, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
+		return -err->code;
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s.bundle = (struct rein_bundle){.spec = spec, .dir = bundle, .seccomp = s.backend->seccomp,
+					/* below the group it was started in, which has the limits */
+					.group = s.backend->nested_group ? id : NULL};
+	rc = check_limits(&s, err);
+	if (rc == 0)
+		rc = make_plan(&s, err);
+	s.bundle.plan = s.plan;
+	if (rc == 0)
+		rc = rein_bundle_write(&s.bundle, err);
+	if (rc == 0)
+		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], 0, err);
+	if (rc == 0 && ((mkdir("/run/rein-oci", 0700) < 0 && errno != EEXIST) ||
+			(mkdir(s.root, 0700) < 0 && errno != EEXIST)))
+		rc = rein_err_errno(err, "make '%s'", s.root);
+	if (rc == 0)
+		rc = run(&s, ret, err);
+	rein_outlet_end(&s.outlet, false);
+	rein_keep_done(&s.keeper);
+	if (s.plan)
+		rein_bundle_remove(&s.bundle);
+	rmdir(s.root);
+	rein_closep_(&s.pidfd);
+	rein_closep_(&s.signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	rein_free(s.plan);
+	return rc;
+}

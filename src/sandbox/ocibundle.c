@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ocibundle.h. One function a kind of mount. */
+#include "sandbox/ocibundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "sys/file.h"
+#include "sys/mountfd.h"
+
+static const struct {
+	int resource;
+	const char *name;
+} rlimits[] = {
+	{RLIMIT_DATA, "RLIMIT_DATA"},	{RLIMIT_CPU, "RLIMIT_CPU"},	{RLIMIT_NPROC, "RLIMIT_NPROC"},
+	{RLIMIT_FSIZE, "RLIMIT_FSIZE"}, {RLIMIT_NOFILE, "RLIMIT_NOFILE"},
+};
+
+/* What no ordinary program needs and a shared kernel had better not offer. */
+static const char *const refused[] = {
+	"add_key",	   "bpf",	     "io_uring_enter", "io_uring_register", "io_uring_setup",
+	"kexec_file_load", "kexec_load",     "keyctl",	       "mount",		    "move_mount",
+	"open_by_handle_at", "open_tree",    "perf_event_open", "pivot_root",	    "ptrace",
+	"request_key",	   "setns",	     "umount2",	       "unshare",	    "userfaultfd",
+	"vmsplice",
+};
+
+static void words(struct rein_json *j, const char *key, char *const *v)
+{
+	rein_json_key(j, key);
+	rein_json_open(j, '[');
+	for (; v && *v; v++)
+		rein_json_cstr(j, *v);
+	rein_json_close(j, ']');
+}
+
+static void mount_row(struct rein_json *j, const char *target, const char *type, const char *source,
+		      const char *const *options)
+{
+	rein_json_open(j, '{');
+	rein_json_kstr(j, "destination", target);
+	rein_json_kstr(j, "type", type);
+	rein_json_kstr(j, "source", source);
+	words(j, "options", (char *const *)(uintptr_t)options);
+	rein_json_close(j, '}');
+}
+
+static void put_tmpfs(struct rein_json *j, const char *target, const char *mode)
+{
+	const char *options[] = {"nosuid", "nodev", mode, NULL};
+
+	mount_row(j, target, "tmpfs", "tmpfs", options);
+}
+
+/* The private directories of a box, by their names in the plan. */
+static void put_private(struct rein_json *j, const char *target, const char *name)
+{
+	put_tmpfs(j, target,
+		  rein_streq(name, "runtime")				      ? "mode=0700"
+		  : rein_streq(name, "tmp") || rein_streq(name, "vartmp") ? "mode=1777"
+									      : "mode=0755");
+}
+
+static void put_devices(struct rein_json *j)
+{
+	static const char *const dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", NULL};
+	static const char *const pts[] = {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", NULL};
+
+	mount_row(j, "/dev", "tmpfs", "tmpfs", dev);
+	mount_row(j, "/dev/pts", "devpts", "devpts", pts);
+	put_tmpfs(j, "/dev/shm", "mode=1777");
+}
+
+static void put_bind(struct rein_json *j, const char *target, const char *source, bool rdonly)
+{
+	const char *options[] = {"rbind", "nosuid", "nodev", rdonly ? "ro" : "rw", NULL};
+
+	mount_row(j, target, "bind", source, options);
+}
+
+static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t index)
+{
+	const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[index];
+	const char *target = rein_plan_str(b->plan, m->target), *source = rein_plan_str(b->plan, m->source);
+	static const char *const none[] = {"nosuid", "noexec", "nodev", NULL};
+	static const char *const shut[] = {"nosuid", "noexec", "nodev", "ro", NULL};
+	auto_free char *own = rein_asprintf("%s/overlay-%u", b->dir, index);
+	struct stat st;
+
+	if ((m->flags & REIN_MOUNT_OPTIONAL || m->kind == REIN_MOUNT_FREEZE) && lstat(target, &st) < 0)
+		return;
+	switch (m->kind) {
+	case REIN_MOUNT_OVERLAY:
+		put_bind(j, target, own ? own : "", false);
+		break;
+	case REIN_MOUNT_BIND:
+		put_bind(j, target, source, m->flags & REIN_MOUNT_RDONLY);
+		break;
+	case REIN_MOUNT_FREEZE: /* what cannot change is the same as outside */
+		put_bind(j, target, target, true);
+		break;
+	case REIN_MOUNT_HIDE_DIR:
+		put_tmpfs(j, target, "mode=0000");
+		break;
+	case REIN_MOUNT_HIDE_FILE:
+		put_bind(j, target, "/dev/null", true);
+		break;
+	case REIN_MOUNT_PRIVATE:
+		put_private(j, target, source);
+		break;
+	case REIN_MOUNT_PROC:
+		mount_row(j, target, "proc", "proc", none);
+		break;
+	case REIN_MOUNT_SYS:
+		mount_row(j, target, "sysfs", "sysfs", shut);
+		break;
+	case REIN_MOUNT_DEV:
+		put_devices(j);
+		break;
+	}
+}
+
+static void put_process(const struct rein_bundle *b, struct rein_json *j)
+{
+	static const char *const sets[] = {"bounding", "effective", "inheritable", "permitted", "ambient"};
+
+	rein_json_key(j, "process");
+	rein_json_open(j, '{');
+	rein_json_kbool(j, "terminal", false);
+	rein_json_key(j, "user");
+	rein_json_open(j, '{');
+	rein_json_ku64(j, "uid", geteuid());
+	rein_json_ku64(j, "gid", getegid());
+	rein_json_close(j, '}');
+	words(j, "args", b->spec->argv);
+	words(j, "env", b->spec->envp);
+	rein_json_kstr(j, "cwd", b->spec->cwd);
+	rein_json_kbool(j, "noNewPrivileges", true);
+	rein_json_key(j, "capabilities");
+	rein_json_open(j, '{');
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		words(j, sets[i], NULL);
+	rein_json_close(j, '}');
+	rein_json_key(j, "rlimits");
+	rein_json_open(j, '[');
+	for (uint32_t i = 0; i < b->plan->nrlimits; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rlimits); k++) {
+			if (rlimits[k].resource != (int)b->plan->rlimits[i].resource)
+				continue;
+			rein_json_open(j, '{');
+			rein_json_kstr(j, "type", rlimits[k].name);
+			rein_json_ku64(j, "soft", b->plan->rlimits[i].value);
+			rein_json_ku64(j, "hard", b->plan->rlimits[i].value);
+			rein_json_close(j, '}');
+		}
+	rein_json_close(j, ']');
+	rein_json_close(j, '}');
+}
+
+static void put_linux(const struct rein_bundle *b, struct rein_json *j)
+{
+	static const char *const spaces[] = {"pid", "ipc", "uts", "mount", "network"};
+	size_t n = b->spec->net == REIN_NET_NONE ? 5 : 4;
+
+	rein_json_key(j, "linux");
+	rein_json_open(j, '{');
+	rein_json_key(j, "namespaces");
+	rein_json_open(j, '[');
+	for (size_t i = 0; i < n; i++) {
+		rein_json_open(j, '{');
+		rein_json_kstr(j, "type", spaces[i]);
+		rein_json_close(j, '}');
+	}
+	rein_json_close(j, ']');
+	if (b->group)
+		rein_json_kstr(j, "cgroupsPath", b->group);
+	words(j, "maskedPaths", (char *[]){(char *)(uintptr_t)"/proc/kcore", (char *)(uintptr_t)"/proc/keys",
+					   (char *)(uintptr_t)"/proc/sysrq-trigger", NULL});
+	words(j, "readonlyPaths", (char *[]){(char *)(uintptr_t)"/proc/sys", (char *)(uintptr_t)"/proc/irq",
+					     (char *)(uintptr_t)"/proc/bus", NULL});
+	if (b->seccomp) {
+		rein_json_key(j, "seccomp");
+		rein_json_open(j, '{');
+		rein_json_kstr(j, "defaultAction", "SCMP_ACT_ALLOW");
+		rein_json_key(j, "syscalls");
+		rein_json_open(j, '[');
+		rein_json_open(j, '{');
+		rein_json_key(j, "names");
+		rein_json_open(j, '[');
+		for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+			rein_json_cstr(j, refused[i]);
+		rein_json_close(j, ']');
+		rein_json_kstr(j, "action", "SCMP_ACT_ERRNO");
+		rein_json_ku64(j, "errnoRet", EPERM);
+		rein_json_close(j, '}');
+		rein_json_close(j, ']');
+		rein_json_close(j, '}');
+	}
+	rein_json_close(j, '}');
+}
+
+static int make_dirs(const struct rein_bundle *b, struct rein_err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
+	if ((mkdir(b->dir, 0700) < 0 && errno != EEXIST) || (mkdir(path, 0755) < 0 && errno != EEXIST))
+		return rein_err_errno(err, "make the bundle '%s'", b->dir);
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		snprintf(path, sizeof(path), "%s/overlay-%u", b->dir, i);
+		if (rein_plan_mounts(b->plan)[i].kind == REIN_MOUNT_OVERLAY && mkdir(path, 0755) < 0 &&
+		    errno != EEXIST)
+			return rein_err_errno(err, "make '%s'", path);
+	}
+	return 0;
+}
+
+int rein_bundle_write(const struct rein_bundle *b, struct rein_err *err)
+{
+	auto_buf struct rein_buf buf = REIN_BUF(16u << 20);
+	struct rein_json j = {.b = &buf};
+	auto_free char *path = rein_asprintf("%s/config.json", b->dir);
+
+	if (make_dirs(b, err) < 0)
+		return -err->code;
+	rein_json_open(&j, '{');
+	rein_json_kstr(&j, "ociVersion", "1.0.2");
+	put_process(b, &j);
+	rein_json_key(&j, "root");
+	rein_json_open(&j, '{');
+	rein_json_kstr(&j, "path", "rootfs");
+	rein_json_kbool(&j, "readonly", true);
+	rein_json_close(&j, '}');
+	rein_json_kstr(&j, "hostname", b->spec->hostname);
+	rein_json_key(&j, "mounts");
+	rein_json_open(&j, '[');
+	for (uint32_t i = 0; i < b->plan->nmounts; i++)
+		put_mount(b, &j, i);
+	rein_json_close(&j, ']');
+	put_linux(b, &j);
+	rein_json_close(&j, '}');
+	if (!path || buf.failed)
+		return rein_err_nomem(err);
+	return rein_file_replace(AT_FDCWD, path, (struct rein_str){buf.p, buf.n}, REIN_SYNC_NONE, err);
+}
+
+static int mount_overlay(const struct rein_bundle *b, const struct rein_plan_mount *m, const char *at)
+{
+	const char *mask = m->mask ? rein_plan_str(b->plan, m->mask) : NULL;
+	const char *source = rein_plan_str(b->plan, m->source);
+	auto_free char *lower = mask ? rein_asprintf("%s:%s", mask, source) : rein_strdup(source);
+	struct sys_mount_option options[] = {{"lowerdir", lower},
+					     {"upperdir", rein_plan_str(b->plan, m->upper)},
+					     {"workdir", rein_plan_str(b->plan, m->work)},
+					     {"volatile", NULL},
+					     {"redirect_dir", "off"},
+					     {"metacopy", "off"},
+					     {"index", "on"},
+					     {0}};
+	auto_close int fd = -1;
+
+	errno = EINVAL;
+	/* the option's own separators cannot be in it */
+	if (!lower || strpbrk(source, ":\\,") || (mask && strpbrk(mask, ":\\,")))
+		return -1;
+	fd = sys_mount_new("overlay", options, SYS_MOUNT_TAME | MOUNT_ATTR_NOATIME);
+	if (fd < 0) {
+		options[6].value = "off";
+		fd = sys_mount_new("overlay", options, SYS_MOUNT_TAME | MOUNT_ATTR_NOATIME);
+	}
+	return fd < 0 ? -1 : sys_mount_attach(fd, AT_FDCWD, at);
+}
+
+int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
+{
+	auto_close int root = sys_mount_clone(AT_FDCWD, "/", AT_RECURSIVE);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
+	if (root < 0 || sys_mount_restrict(root, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, true) < 0 ||
+	    sys_mount_attach(root, AT_FDCWD, path) < 0)
+		return rein_err_errno(err, "mount the system at '%s'", path);
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+
+		snprintf(path, sizeof(path), "%s/overlay-%u", b->dir, i);
+		if (m->kind == REIN_MOUNT_OVERLAY && mount_overlay(b, m, path) < 0)
+			return rein_err_errno(err, "mount the copy-on-write tree of '%s'",
+					      rein_plan_str(b->plan, m->target));
+	}
+	return 0;
+}
+
+void rein_bundle_remove(const struct rein_bundle *b)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		snprintf(path, sizeof(path), "%s/overlay-%u", b->dir, i);
+		rmdir(path);
+	}
+	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
+	rmdir(path);
+	snprintf(path, sizeof(path), "%s/config.json", b->dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/pid", b->dir);
+	unlink(path);
+	rmdir(b->dir);
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# One suite for every backend: the built-in box and the OCI runtimes that are installed. The same command
+# gives the same files, status, streams and refusals, whoever builds the box.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+load helper
+
+after() { command rein stop --all -q >/dev/null 2>&1 || true; }
+
+# each NAME: for every backend that can run here
+backends() {
+	echo box
+	is_root || return 0
+	for r in crun runc runsc; do
+		if command -v "$r" >/dev/null; then echo "oci:$r"; fi
+	done
+}
+# with BACKEND ARG...: a run by it
+with() { local b=$1; shift; timeout 120 bash -c 'rein run --backend "$@"' bash "$b" "$@"; }
+none_left() {
+	[ -z "$(ls /run/rein-oci 2>/dev/null)" ] || die "left: $(ls /run/rein-oci)"
+	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" 2>/dev/null)" ] || die "a group is left"
+	! grep -q "$T.*bundle" /proc/self/mountinfo || die "a mount is left"
+}
+
+@test "backends: status, streams, directory, variables" {
+	local b
+	mkdir -p sub
+	for b in $(backends); do
+		run -42 with "$b" -q --discard -- sh -c 'exit 42'
+		# (with a runtime the command is pid 1, which a signal of its own does not end)
+		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
+		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
+		eq "$b err" "there" "$(with "$b" -q --discard -- sh -c 'echo there >&2' 2>&1 >/dev/null)"
+		eq "$b in" "abc" "$(printf abc | with "$b" -q --discard -- cat)"
+		eq "$b cwd" "$W/sub" "$(cd sub && with "$b" -q --discard -- pwd)"
+		eq "$b env" "v w" "$(with "$b" -q --discard --env A="v w" -- sh -c 'echo "$A"')"
+		none_left
+	done
+}
+
+@test "backends: the same effects: committed, held, discarded, undone" {
+	local b want=""
+	for b in $(backends); do
+		rm -rf tree; mkdir -p tree/d
+		echo one >tree/a; echo two >tree/b; echo deep >tree/d/e; ln -s a tree/l
+		with "$b" -q --commit -- sh -c 'cd tree; echo more >>a; rm b; mkdir n; echo new >n/f; chmod 600 d/e; mv l m; ln a hard'
+		eq "$b link" a "$(readlink tree/m)"
+		local got; got=$(cd tree && find . -type d -printf '%y %p %m\n' -o -printf '%y %p %m %s\n' | sort; cat a)
+		[ -n "$want" ] || want=$got
+		eq "$b tree" "$want" "$got"
+		rein undo -q
+		eq "$b undone" two "$(cat tree/b)"
+		with "$b" -q --discard -- sh -c 'echo x >tree/a'
+		eq "$b discarded" one "$(cat tree/a)"
+		with "$b" -q --hold -- sh -c 'echo held >tree/a' && eq "$b held" one "$(cat tree/a)"
+		rein discard -q
+		none_left
+	done
+}
+
+@test "backends: nothing outside changes, secrets are hidden, there is no network" {
+	local b
+	mkdir -p "$HOME/.ssh"; echo key >"$HOME/.ssh/id"; echo secret >.env; echo out >"$T/outside"
+	for b in $(backends); do
+		run with "$b" -q --discard -- sh -c "echo x >$T/outside; cat $HOME/.ssh/id .env; touch /etc/made /usr/made; echo x >/proc/sys/kernel/hostname; echo end"
+		has "$output" end
+		hasnt "$output" key
+		hasnt "$output" secret
+		eq "$b outside" out "$(cat "$T/outside")"
+		[ ! -e /etc/made ] && [ ! -e /usr/made ]
+		run with "$b" -q --discard -- python3 -c 'import socket; socket.create_connection(("192.0.2.1", 80), 2)'
+		[ "$status" -ne 0 ]
+		has "$output" "OSError"
+		run with "$b" -q --discard -- python3 -c 'import os; print(sum(p.isdigit() for p in os.listdir("/proc")))'
+		[ "$output" -lt 10 ] || die "$b sees $output processes"
+		run with "$b" -q --discard -- sh -c 'grep CapEff /proc/self/status'
+		has "$output" 0000000000000000
+	done
+}
+
+@test "backends: limits end it and roll it back" {
+	local b
+	for b in $(backends); do
+		run with "$b" --limit time=1s -- sh -c 'echo x >t; sleep 20'
+		eq "$b time" 124 "$status"
+		run with "$b" --limit output=1000 -- yes
+		eq "$b output" 122 "$status"
+		run with "$b" --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
+		eq "$b disk" 122 "$status"
+		[ ! -e t ] && [ ! -e big ]
+		if is_root && [ "$b" != oci:runsc ]; then
+			run with "$b" --limit memory=100M -- python3 -c 'a = []
+while True: a.append(b"x" * (4 << 20))'
+			eq "$b memory" 122 "$status"
+			run with "$b" --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 20'
+			eq "$b processes" 122 "$status"
+		fi
+		none_left
+		rein safe --lift -q
+	done
+}
+
+@test "backends: listed, killed" {
+	local b id
+	for b in $(backends); do
+		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c 'echo x >k; sleep 91' 3>&- >/dev/null 2>"$T/err" &
+		local pid=$!
+		until_true 15 bash -c 'pgrep -f "^sleep 91" >/dev/null' || { [ "$b" = oci:runsc ] && sleep 3; } || die "$b: $(cat "$T/err")"
+		id=$(rein ps --json | field boxes.0.id)
+		run -0 rein kill "$id"
+		local ended=0; wait $pid || ended=$?
+		eq "$b status" 119 "$ended"
+		[ ! -e k ]
+		run pgrep -f '^sleep 91'
+		eq "$b dead" 1 "$status"
+		none_left
+	done
+}
+
+@test "backends: what one cannot do is refused, and a missing one is named" {
+	run -125 rein run --backend oci:nope -- true
+	has "$output" "oci:runsc"
+	if ! is_root; then
+		run -125 rein run --backend oci:runc -- true
+		has "$output" "as root"
+		return
+	fi
+	run -125 rein run --backend oci:runc --whole-system -- true
+	has "$output" "--whole-system"
+	run -125 rein run --backend oci:runc --watch -- true
+	has "$output" "--watch"
+	# nothing is left of a transaction that could not run
+	[ -z "$(rein log --ids --state running --all)" ]
+	none_left
+}
