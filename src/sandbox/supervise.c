@@ -351,6 +351,12 @@ static int carry_out(struct rein_supervisor *s, const struct seccomp_notif *n, s
 	    !on_overlay(s, r->from.parent, &from_dev) || !on_overlay(s, r->to.parent, &to_dev) ||
 	    from_dev != to_dev || !valid(s, n->id))
 		return 1;
+	if (s->watch && r->flags & RENAME_EXCHANGE && assume_tree(s)) { /* one side may be a file */
+		hold(s, r->from.parent, r->from.name);
+		hold(s, r->to.parent, r->to.name);
+		if (!assume(s, (pid_t)n->pid))
+			return 1;
+	}
 	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0)
 		return 0;
 	if (errno != EXDEV) /* [S2] */

@@ -46,7 +46,11 @@ slot:
 	if (!o->slot)
 		return 0;
 	if (rein_open_parent(d->store[o->root], o->slot, &e->slot_name, &e->slot_fd, err) < 0)
-		return o->kind == REIN_OP_LINK && err->sys == ENOENT ? 0 : -err->code;
+		/* gone with its directory, or the old thing is there */
+		return o->kind == REIN_OP_LINK &&
+				       (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
+			       ? 0
+			       : -err->code;
 	return rein_fp_at(e->slot_fd, e->slot_name, &e->slot, err);
 }
 
