@@ -207,7 +207,7 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 	g->now_ns = rein_mono_ns();
 	resolver_load(&g->resolver);
 	gate_watch(g, &g->control, control, EPOLLIN, control_ready);
-	return 0;
+	return gate_confine(err);
 }
 
 int gate_run(const struct rein_gate_config *config, int control, struct rein_err *err)

@@ -288,6 +288,8 @@ void meter_count(struct gate *g, int rule, bool up, size_t n);
 
 /* The whole of it, until rein closes the control connection. config was checked. */
 int gate_run(const struct rein_gate_config *config, int control, struct rein_err *err);
+/* Give up what is not needed; after this no file can be opened. */
+int gate_confine(struct rein_err *err);
 bool gate_config_valid(const void *memory, size_t size);
 
 #endif
