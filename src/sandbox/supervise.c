@@ -435,7 +435,7 @@ static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
 
 	r.from.parent = r.to.parent = -1;
 	if (s->running && rein_watchexec_is(&n->data))
-		rc = regain(s) ? rein_watchexec_note(&s->execs, n) : 1;
+		rc = regain(s) ? rein_watchexec_note(&s->execs, n, s->box_root) : 1;
 	else if (s->running && call)
 		watch(s, n, call);
 	else if (c && s->running && decode(n, c, &r))

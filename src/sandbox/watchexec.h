@@ -25,6 +25,6 @@ struct rein_watchexec {
 /* Is it one of ours to look at? */
 bool rein_watchexec_is(const struct seccomp_data *data);
 /* 1: go on, or a negative errno. Never blocks; what cannot be read is noted as far as it can be. */
-int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n);
+int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n, int box_root);
 
 #endif
