@@ -52,17 +52,31 @@ static bool blank_upper(int r0)
 	       rein_attrs_strip_overlay(upper, "", st.st_mode, &ignored) == 0;
 }
 
+/* Modes in there are 0, but who keeps something lets its owner look at it. */
+static void open_up(int dirfd, const char *work)
+{
+	static const char *const inner[] = {"", "/incompat", "/incompat/volatile",
+					    "/incompat/volatile/dirty"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(inner); i++) {
+		auto_free char *path = rein_asprintf("%s/work%s", work, inner[i]);
+
+		if (!path || fchmodat(dirfd, path, 0700, 0) < 0)
+			return;
+	}
+}
+
 /*
- * The mark of a "volatile" overlay, inside, forbids mounting it again. Modes in there are 0, and a
- * directory is moved only by who may write to it. "index" may stay, but only empty.
+ * The mark of a "volatile" overlay, inside, forbids mounting it again. A directory is moved only by
+ * who may write to it. "index" may stay, but only empty.
  */
 static bool blank_work(int r0)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	struct rein_err ignored = {0};
 
-	if (fchmodat(r0, "work/work", 0700, 0) < 0 ||
-	    renameat2(r0, "work/work", r0, "used", RENAME_NOREPLACE) < 0)
+	open_up(r0, "work");
+	if (renameat2(r0, "work/work", r0, "used", RENAME_NOREPLACE) < 0)
 		return false;
 	return rein_names_read(r0, "work/index", &names, &ignored) < 0 ? ignored.sys == ENOENT
 								       : names.n == 0;
@@ -131,6 +145,7 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 	if (!s || !to || r->staged || !rein_path_within(r->store, s->dir) || has_links(r->work) ||
 	    (mkdirat(s->fd, "used", 0700) < 0 && errno != EEXIST))
 		return false;
+	open_up(AT_FDCWD, r->work);
 	return renameat2(AT_FDCWD, r->work, s->fd, to, RENAME_NOREPLACE) == 0;
 }
 
