@@ -46,6 +46,7 @@ struct source {
 };
 
 int yaml_read(struct source *src, struct rein_str text, struct node **ret);
+extern struct node policy_builtin_tree[]; /* what reading rein_policy_builtin gives; made while building */
 int bad(const struct source *src, const struct node *at, const char *fmt, ...) REIN_PRINTF(3, 4);
 
 /* Values as the schema knows them. */

@@ -160,6 +160,10 @@ int yaml_read(struct source *src, struct rein_str text, struct node **ret)
 	struct reader r = {.src = src};
 	int rc;
 
+	if (text.p == rein_policy_builtin) { /* 0.4 ms of every start */
+		*ret = policy_builtin_tree;
+		return 0;
+	}
 	if (text.n > POLICY_BYTES)
 		return bad(src, NULL, "larger than %u MiB", POLICY_BYTES >> 20);
 	if (!yaml_parser_initialize(&r.parser))

@@ -40,6 +40,14 @@ static inline int sys_mount_restrict(int fd, const char *path, uint64_t attribut
 			     sizeof(attr));
 }
 
+/* Take attributes off one mount. */
+static inline int sys_mount_relax(int fd, uint64_t attributes)
+{
+	struct mount_attr attr = {.attr_clr = attributes};
+
+	return mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr));
+}
+
 /* Attach a detached mount at dirfd/path; the last component is not followed if it is a symlink. */
 static inline int sys_mount_attach(int fd, int dirfd, const char *path)
 {

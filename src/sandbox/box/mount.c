@@ -214,6 +214,65 @@ static int make_sys(void)
 	return fd;
 }
 
+/*
+ * uid 0 may write kernel settings by ownership alone, without any capability. So everything in the
+ * fresh /proc that is not about a process becomes read-only: found by looking, not from a list.
+ */
+static void guard_entry(const struct box *box, int proc, const char *name)
+{
+	struct stat st;
+	int fd;
+
+	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
+		return;
+	if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
+		return;
+	if (!S_ISDIR(st.st_mode) && !(st.st_mode & 0222))
+		return;
+	fd = sys_mount_clone(proc, name, 0);
+	if (fd < 0 || sys_mount_restrict(fd, "", MOUNT_ATTR_RDONLY, false) < 0 ||
+	    sys_mount_attach(fd, proc, name) < 0)
+		box_step_failed(box, REIN_STEP_GUARD, 0);
+	close(fd);
+}
+
+struct entry {
+	uint64_t ino;
+	int64_t off;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
+static void guard_proc(const struct box *box, int proc)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	int dir = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n;
+
+	if (dir < 0)
+		box_step_failed(box, REIN_STEP_GUARD, 0);
+	while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n;) {
+			struct entry *e = (struct entry *)(buf + at);
+
+			guard_entry(box, proc, e->name);
+			at += e->len;
+		}
+	if (n < 0)
+		box_step_failed(box, REIN_STEP_GUARD, 0);
+	close(dir);
+}
+
+static int new_proc(const struct box *box)
+{
+	int fd = sys_mount_new("proc", NULL, SYS_MOUNT_TAME | MOUNT_ATTR_NOEXEC);
+
+	if (fd < 0)
+		box_step_failed(box, REIN_STEP_PROC, 0);
+	return fd;
+}
+
 /* What every box has, made before it is known what this one will have. */
 void box_prepare(struct box *box)
 {
@@ -224,9 +283,16 @@ void box_prepare(struct box *box)
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		box_step_failed(box, REIN_STEP_PRIVATE, 0);
-	p->proc = sys_mount_new("proc", NULL, SYS_MOUNT_TAME | MOUNT_ATTR_NOEXEC);
-	if (p->proc < 0)
-		box_step_failed(box, REIN_STEP_PROC, 0);
+	p->proc = new_proc(box);
+	/*
+	 * Guarding it is thirty mounts, which can be made only on what is mounted itself: now, while
+	 * the plan is drawn, and not later.
+	 */
+	if (box->order.flags & REIN_PLAN_ROOT) {
+		if (sys_mount_attach(p->proc, AT_FDCWD, "/proc") < 0)
+			box_step_failed(box, REIN_STEP_PROC, 0);
+		guard_proc(box, p->proc);
+	}
 	p->sys = box->order.flags & REIN_PLAN_NETNS ? make_sys() : -1;
 	p->pts = sys_mount_new("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (p->pts < 0)
@@ -360,61 +426,27 @@ static int freeze(const char *target)
 }
 
 /*
- * uid 0 may write kernel settings by ownership alone, without any capability. So everything in the
- * fresh /proc that is not about a process becomes read-only: found by looking, not from a list.
+ * As root it is there and guarded already; only that it became read-only with everything else is
+ * taken back. With a new root directory it went with the old one: then all of it once more.
  */
-static void guard_entry(const struct box *box, int proc, const char *name)
-{
-	struct stat st;
-	int fd;
-
-	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
-		return;
-	if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
-		return;
-	if (!S_ISDIR(st.st_mode) && !(st.st_mode & 0222))
-		return;
-	fd = sys_mount_clone(proc, name, 0);
-	if (fd < 0 || sys_mount_restrict(fd, "", MOUNT_ATTR_RDONLY, false) < 0 ||
-	    sys_mount_attach(fd, proc, name) < 0)
-		box_step_failed(box, REIN_STEP_GUARD, 0);
-	close(fd);
-}
-
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
-
-static void guard_proc(const struct box *box, int proc)
-{
-	char buf[4096] __attribute__((aligned(8)));
-	int dir = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long n;
-
-	if (dir < 0)
-		box_step_failed(box, REIN_STEP_GUARD, 0);
-	while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
-		for (long at = 0; at < n;) {
-			struct entry *e = (struct entry *)(buf + at);
-
-			guard_entry(box, proc, e->name);
-			at += e->len;
-		}
-	if (n < 0)
-		box_step_failed(box, REIN_STEP_GUARD, 0);
-	close(dir);
-}
-
 static void attach_proc(const struct box *box, uint32_t index, int proc)
 {
-	if (sys_mount_attach(proc, AT_FDCWD,
-			     rein_plan_str(box->plan, rein_plan_mounts(box->plan)[index].target)) < 0)
+	const char *target = rein_plan_str(box->plan, rein_plan_mounts(box->plan)[index].target);
+	bool early = box->plan->flags & REIN_PLAN_ROOT, pivot = box->plan->flags & REIN_PLAN_PIVOT;
+
+	if (early && !pivot) {
+		if (sys_mount_relax(proc, MOUNT_ATTR_RDONLY) < 0)
+			box_step_failed(box, REIN_STEP_PROC, index);
+		close(proc);
+		return;
+	}
+	if (early) {
+		close(proc);
+		proc = new_proc(box);
+	}
+	if (sys_mount_attach(proc, AT_FDCWD, target) < 0)
 		box_step_failed(box, REIN_STEP_PROC, index);
-	if (box->plan->flags & REIN_PLAN_ROOT)
+	if (early)
 		guard_proc(box, proc);
 	close(proc);
 }
