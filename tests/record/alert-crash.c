@@ -132,8 +132,10 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		lab_die("alert-crash REIN RECORD_FILL");
 	trace_init();
-	rein = argv[1];
-	fill = argv[2];
+	rein = realpath(argv[1], NULL);
+	fill = realpath(argv[2], NULL);
+	if (!rein || !fill)
+		lab_die_errno("%s or %s", argv[1], argv[2]);
 	top = lab_tmpdir("alert-crash", NULL);
 	env[0] = lab_format("HOME=%s", top);
 	env[1] = lab_format("REIN_STATE=%s/state", top);

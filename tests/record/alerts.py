@@ -265,7 +265,7 @@ def test_button():
         assert r.returncode == 0 and out["delivered"] == 1 and b"this is a test" in w.server.seen[-1][2], out
 
 if __name__ == "__main__":
-    REIN, FILL = sys.argv[1:3]
+    REIN, FILL = map(os.path.abspath, sys.argv[1:3])
     tests = [signed_and_recorded, retried_with_pauses, redirects_are_not_followed, the_server_may_ask_for_a_pause,
              a_hanging_server_is_left_and_a_crash_loses_nothing, one_that_is_down_is_asked_once, no_more_than_so_many_a_minute,
              commands_and_desktop, given_up_after_a_day_and_recorded, a_project_nobody_trusts_calls_nobody, tls_is_checked,

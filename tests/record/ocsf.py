@@ -62,7 +62,7 @@ def check(e):
         if isinstance(v, dict) and k != "unmapped": check_object(k, v)
 
 if __name__ == "__main__":
-    rein, fill = sys.argv[1:3]
+    rein, fill = map(os.path.abspath, sys.argv[1:3])
     top = tempfile.mkdtemp(prefix="rein-ocsf-")
     try:
         env = {**os.environ, "REIN_STATE": top + "/s", "HOME": top, "XDG_CONFIG_HOME": top}

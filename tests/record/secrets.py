@@ -5,7 +5,7 @@ of what Rein keeps about them. What a transaction must keep as it is (the files 
 exception, and gone after `rein gc`.   secrets.py REIN"""
 import os, shutil, subprocess, sys, tempfile
 
-rein = sys.argv[1]
+rein = os.path.abspath(sys.argv[1])
 top = tempfile.mkdtemp(prefix="rein-secrets-")
 state, work = top + "/state", top + "/work"
 os.makedirs(work); os.makedirs(top + "/home")
