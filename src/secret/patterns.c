@@ -109,5 +109,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		fprintf(f, "%s%u,", i % 24 ? "" : "\n", (unsigned char)bytes[i]);
 	fprintf(f, "\n};\nconst size_t rein_scan_db_n = sizeof(rein_scan_db);\n");
+	for (unsigned i = 0; i < s.n; i++)
+		rein_free(s.expression[i]);
+	free(bytes); /* the library's own */
+	hs_free_database(db);
 	return fclose(f) == 0 ? 0 : 1;
 }
