@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "cli/ui.h"
+#include "engine/refusals.h"
 
 static const char *decided(const struct rein_decision *d)
 {
@@ -69,10 +70,8 @@ void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *e
 	rein_print_decision(d);
 	if (asks)
 		rein_more("a person can approve it: at a terminal, or with rein run --approve");
-	if (j->repeated >= 3)
-		rein_more("this was refused %u times in a row: do not try it again, do something else or ask a "
-			  "person",
-			  j->repeated);
+	if (rein_refusals_advice(j->repeated))
+		rein_more("%s", rein_refusals_advice(j->repeated));
 }
 
 static void put(struct rein_json *j, const struct rein_decision *d)
@@ -96,6 +95,7 @@ void rein_json_judgement(struct rein_json *j, const struct rein_judgement *judge
 	rein_json_kstr(j, "level", judged->has_before ? rein_level_name((int)judged->before.level) : "");
 	rein_json_kstr(j, "reach", judged->has_before ? rein_reach_name((int)judged->before.reach) : "");
 	rein_json_kbool(j, "approved", judged->approved);
+	rein_json_ku64(j, "refused_times", judged->repeated);
 	rein_json_key(j, "decided");
 	if (judged->has_before)
 		put(j, &judged->before);

@@ -16,6 +16,7 @@
 #include "engine/execs.h"
 #include "engine/limits.h"
 #include "engine/live.h"
+#include "engine/refusals.h"
 #include "engine/settings.h"
 #include "engine/validate.h"
 #include "record/redact.h"
@@ -536,17 +537,20 @@ int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, stru
 }
 
 /* Refused: on the record, and durable, because the refusal is what will be asked about. */
-static int refuse(struct rein_run *r, enum rein_code code, struct rein_err *err)
+static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_code code, struct rein_err *err)
 {
 	const struct rein_decision *d = &r->judged.before;
+	struct rein_err ignored = {0};
 
+	rein_refusals_note(e->state.dir, r->trail.who.agent, r->trail.who.session, d->rule ? d->rule : "",
+			   r->trail.digest, rein_now_ns(), &r->judged.repeated, &ignored);
 	if (rein_trail_sync(&r->trail, err) < 0)
 		return -err->code;
 	return rein_err_set(err, (int)code, "%s", d->reason);
 }
 
 /* [E1] */
-static int admit(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+static int admit(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
 	char here[PATH_MAX];
 	size_t argc = 0;
@@ -576,16 +580,16 @@ static int admit(const struct rein_run_opts *o, struct rein_run *r, struct rein_
 		return 0;
 	case REIN_ASK:
 		if (!o->ask)
-			return refuse(r, REIN_E_APPROVAL, err);
+			return refuse(e, r, REIN_E_APPROVAL, err);
 		yes = o->ask(o->ask_arg, &r->judged);
 		if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
 			return -err->code;
 		if (!yes)
-			return refuse(r, REIN_E_DENIED, err);
+			return refuse(e, r, REIN_E_DENIED, err);
 		r->judged.approved = true;
 		return 0;
 	default:
-		return refuse(r, REIN_E_DENIED, err);
+		return refuse(e, r, REIN_E_DENIED, err);
 	}
 }
 
@@ -612,7 +616,7 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
-	if (admit(o, r, err) < 0)
+	if (admit(e, o, r, err) < 0)
 		return -err->code;
 	return rein_engine_launch_(e, o, r, err);
 }
@@ -676,8 +680,16 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 				   .status = r->result.status,
 				   .killed = was_ended(r)};
 
+	auto_free const char **hosts = NULL;
+
 	if (!r->has_tx)
 		return 0;
+	hosts = rein_calloc(r->result.net.nhosts + 1, sizeof(*hosts));
+	if (!hosts)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < r->result.net.nhosts; i++)
+		hosts[i] = r->result.net.hosts[i].name;
+	a.hosts = hosts;
 	if (judge_or_hold(o, r, &a, err) < 0)
 		return -err->code;
 	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
@@ -709,7 +721,7 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	*ret = (struct rein_run){.tx = {.dirfd = -1}};
 	/* its namespaces are made while we look at the policy and at the trees */
 	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
-	    admit(o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
+	    admit(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
 	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
 	    rein_engine_judge(e, o, ret, err) == 0)
 		return 0;

@@ -204,6 +204,45 @@ static const char *result_word(const struct rein_box_result *r)
 	return (size_t)r->end < ARRAY_SIZE(words) ? words[r->end] : "failed";
 }
 
+/* Each host that was reached and each that was refused is an event of its own: rules and alerts name them. */
+static int note_network(struct rein_trail *t, const struct rein_tx *tx, const struct rein_net_report *n,
+			struct rein_err *err)
+{
+	char peer[REIN_NET_NAME + 16], detail[REIN_NET_NAME + 160];
+
+	for (size_t i = 0; i < n->nhosts; i++) {
+		struct rein_event ev = event(t, REIN_EV_NETWORK);
+
+		snprintf(peer, sizeof(peer), "%s:%u", n->hosts[i].name, n->hosts[i].port);
+		ev.txn = view(tx->id);
+		ev.result = view("ok");
+		ev.effects.peer[ev.effects.npeer++] = view(peer);
+		ev.used.net_in = n->hosts[i].received;
+		ev.used.net_out = n->hosts[i].sent;
+		if (append(t, &ev, err) < 0)
+			return -err->code;
+	}
+	for (size_t i = 0; i < n->nrefusals; i++) {
+		const struct rein_net_refusal *x = &n->refusals[i];
+		struct rein_event ev = event(t, REIN_EV_NETWORK);
+
+		if (x->port)
+			snprintf(peer, sizeof(peer), "%s:%u", x->name, x->port);
+		else
+			snprintf(peer, sizeof(peer), "%s", x->name);
+		snprintf(detail, sizeof(detail), "%s%s%s, %u times", rein_net_why_text(x->why), *x->detail ? ": " : "",
+			 x->detail, x->count);
+		ev.txn = view(tx->id);
+		ev.result = view("refused");
+		ev.rule = view(rein_net_why_name(x->why));
+		ev.detail = view(detail);
+		ev.effects.peer[ev.effects.npeer++] = view(peer);
+		if (append(t, &ev, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct rein_box_result *r,
 		   struct rein_err *err)
 {
@@ -219,7 +258,9 @@ int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct 
 	ev.used.cpu_ns = r->cpu_ns;
 	ev.used.max_rss_kib = r->max_rss_kib;
 	ev.used.written = r->usage.written_bytes;
-	if (append(t, &ev, err) < 0)
+	ev.used.net_in = r->net.received;
+	ev.used.net_out = r->net.sent;
+	if (append(t, &ev, err) < 0 || note_network(t, tx, &r->net, err) < 0)
 		return -err->code;
 	if (r->end == REIN_BOX_TIMEOUT || r->end == REIN_BOX_IDLE_TIMEOUT)
 		snprintf(hit, sizeof(hit), "%s limit", r->end == REIN_BOX_TIMEOUT ? "run time" : "idle time");

@@ -274,3 +274,24 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	run j -p "$HOME/p.yaml" -- dd if=/dev/zero of=/dev/sda
 	has "$output" "alert my.refusals"
 }
+
+@test "the same refusal three times: the agent is told to stop trying" {
+	local i
+	for i in 1 2; do
+		run j --agent bot -- dd if=/dev/zero of=/dev/sda
+		hasnt "$output" "stop trying"
+	done
+	run j --agent bot -- dd if=/dev/zero of=/dev/sda
+	eq status 120 "$status"
+	has "$output" "stop trying"
+	run j --agent bot --json -- dd if=/dev/zero of=/dev/sda
+	eq times 4 "$(printf '%s\n' "$output" | tail -1 | field refused_times)"
+	run j --agent other -- dd if=/dev/zero of=/dev/sda
+	hasnt "$output" "stop trying"
+}
+
+@test "a kind of socket that is refused is on the record, with what was wanted" {
+	run j --approve -q -- python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'
+	eq result refused "$(last network result)"
+	eq peer raw "$(last network effects.peers.0)"
+}
