@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: the method and the path decide, the host says where it goes. */
 #include "classify/internal.h"
+#include "secret/secret.h"
+
+#define BODY_SEARCHED 16384 /* bytes of a body that are searched for secrets */
 
 struct url {
 	struct rein_str scheme, host, path;
@@ -113,6 +116,23 @@ static bool has_query(struct rein_str body)
 	return at && at < body.p + body.n && *at != '{';
 }
 
+/* A token of a known format leaves in the body; headers are where such belong. */
+static void body_secret(struct ctx *cx, const struct url *u, struct rein_str body, struct range at)
+{
+	struct rein_str part = str_to(body, BODY_SEARCHED);
+	struct rein_secret_hit h;
+	size_t from = 0;
+
+	while (part.n && rein_secret_next(part, from, REIN_SECRET_LIKELY, &h)) {
+		from = h.at + h.n;
+		if (str_in(rein_str(h.kind), "value authorization url-password jwt"))
+			continue; /* what people log in with */
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, show(cx, u->host),
+		     "sends a secret in the body of a request");
+		return;
+	}
+}
+
 static void judge_body(struct ctx *cx, struct rein_str method, const struct url *u,
 		       struct rein_str body, struct range at)
 {
@@ -194,5 +214,6 @@ void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, stru
 			       "REPORT TRACE") || has_hole(method))
 		fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, host,
 		     "a request with a method that is not known");
+	body_secret(cx, &u, body, at);
 	judge_body(cx, method, &u, body, at);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "classify/grammar.h"
 #include "engine/policyload.h"
+#include "secret/secret.h"
 #include "sql/sql.h"
 
 static const char *const kinds[] = {NULL, "command", "file", "sql", "http", "custom"};
@@ -94,6 +95,15 @@ int rein_judge_classify(struct rein_judge *j, struct rein_action *a, const struc
 	return *ret ? 0 : -err->code;
 }
 
+const char *rein_judge_secret(const struct rein_action *a)
+{
+	struct rein_secret_hit h;
+
+	return a->content && rein_secret_next((struct rein_str){a->content, a->content_n}, 0, REIN_SECRET_LIKELY, &h)
+		       ? h.kind
+		       : NULL;
+}
+
 int rein_judge(struct rein_judge *j, struct rein_action *a, const struct rein_verdict **ret_verdict,
 	       struct rein_decision *ret, struct rein_err *err)
 {
@@ -102,6 +112,7 @@ int rein_judge(struct rein_judge *j, struct rein_action *a, const struct rein_ve
 	if (rc < 0)
 		return rc;
 	j->facts.verdict = *ret_verdict;
+	j->facts.secret = rein_judge_secret(a);
 	rein_policy_decide(j->policy, a, &j->facts, ret); /* could not be decided: it denies and says so */
 	return 0;
 }

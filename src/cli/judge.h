@@ -51,6 +51,8 @@ int rein_judge_classify(struct rein_judge *j, struct rein_action *a, const struc
 			struct rein_err *err);
 void rein_judge_done(struct rein_judge *j);
 
+/* The kind of secret in what would be written, or NULL. */
+const char *rein_judge_secret(const struct rein_action *a);
 const char *rein_kind_name(int choice); /* of --kind; NULL when not given */
 /* "HH:MM" to a minute of the day. */
 int rein_minute(const char *at, int *ret, struct rein_err *err);

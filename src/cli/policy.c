@@ -132,6 +132,7 @@ static int verb_test(struct session *s, struct rein_err *err)
 		struct rein_decision d;
 
 		rein_policy_test_get(s->judge.policy, i, &t);
+		t.facts.secret = rein_judge_secret(&t.action);
 		rc = rein_judge_classify(&s->judge, &t.action, &t.facts.verdict, err);
 		if (rc < 0)
 			return rc;

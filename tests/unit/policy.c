@@ -165,6 +165,25 @@ static void test_unknown_words(void **state) /* [P5] */
 	rein_policy_free(p);
 }
 
+/* Padding a word beyond what is compared is no way around a rule. */
+static void test_long_words(void **state) /* [P5] */
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: a, match: {program: echo, arguments: [\"*secret*\"]}, decide: deny}\n", NULL);
+	char text[12000];
+
+	(void)state;
+	assert_int_equal(decide(p, "echo my-secret-x").decide, REIN_DENY);
+	assert_int_equal(decide(p, "echo harmless").decide, REIN_ALLOW);
+	for (size_t n = 500; n < 11000; n += 3500) {
+		snprintf(text, sizeof(text), "echo ");
+		memset(text + 5, 'x', n);
+		snprintf(text + 5 + n, sizeof(text) - 5 - n, "secret");
+		assert_true(decide(p, text).decide < REIN_HOLD);
+	}
+	rein_policy_free(p);
+}
+
 static void test_project_only_tightens(void **state) /* [P3] */
 {
 	static const char project[] = "version: 1\n"
@@ -684,6 +703,7 @@ int main(void)
 		cmocka_unit_test(test_strictest_decides),
 		cmocka_unit_test(test_allow_speaks_for_its_parts_only),
 		cmocka_unit_test(test_unknown_words),
+		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
