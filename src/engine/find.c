@@ -9,6 +9,8 @@
 #include "effects/scan.h"
 #include "engine/engine.h"
 
+#include <sys/stat.h>
+
 /* Does the caller stand in this transaction's workspace? */
 static bool is_here(const struct rein_tx *t, const char *cwd)
 {
@@ -48,6 +50,25 @@ static const char *wanted_text(unsigned wanted)
 	return "no held transaction here";
 }
 
+/*
+ * Which copy was which hard-linked file died with the run. Where one left its name and anything was
+ * made, nobody can say whether that is it.
+ */
+static void doubt_links(struct rein_changes *c)
+{
+	bool made = false;
+
+	for (size_t i = 0; i < c->n; i++)
+		made |= c->v[i].after.mode && !S_ISDIR(c->v[i].after.mode);
+	for (size_t i = 0; made && i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+
+		if (x->before.mode && !S_ISDIR(x->before.mode) && x->before.nlink > 1 &&
+		    x->clash == REIN_CLASH_NONE)
+			x->clash = REIN_CLASH_LINKS;
+	}
+}
+
 static int read_effects(const struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
 			struct rein_err *err)
 {
@@ -62,7 +83,10 @@ static int read_effects(const struct rein_engine *e, const struct rein_tx *t, st
 		    rein_scan(&t->roots[i], (uint32_t)i, t->begin_ns[i], &none, c, err) < 0)
 			return -err->code;
 	}
-	return rein_scan_finish(t->roots, &none, c, err);
+	if (rein_scan_finish(t->roots, &none, c, err) < 0)
+		return -err->code;
+	doubt_links(c);
+	return 0;
 }
 
 /* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
