@@ -2,14 +2,13 @@
 /* Which transaction is meant. */
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sandbox/hide.h"
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
-
-#include <sys/stat.h>
 
 /* Does the caller stand in this transaction's workspace? */
 static bool is_here(const struct rein_tx *t, const char *cwd)
