@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "sys/aclaside.h"
 #include "sys/priv.h"
 
 #define XATTRS_MAX (1u << 20) /* names or one value; the kernel allows 64 KiB of each */
@@ -104,10 +105,27 @@ static char *list_names(const char *path, ssize_t *ret_n)
 	}
 }
 
+static ssize_t get_value(const char *path, const char *name, void *value, size_t size)
+{
+	return rein_aclaside_for(name) ? rein_aclaside_get(path, name, value, size)
+				       : lgetxattr(path, name, value, size);
+}
+
+static int set_value(const char *path, const struct rein_xattr *x)
+{
+	return rein_aclaside_for(x->name) ? rein_aclaside_set(path, x->name, x->value, x->size)
+					  : lsetxattr(path, x->name, x->value, x->size, 0);
+}
+
+static int remove_value(const char *path, const char *name)
+{
+	return rein_aclaside_for(name) ? rein_aclaside_remove(path, name) : lremovexattr(path, name);
+}
+
 static int read_value(const char *path, const char *name, struct rein_xattr *x)
 {
 	for (;;) {
-		ssize_t n = lgetxattr(path, name, NULL, 0);
+		ssize_t n = get_value(path, name, NULL, 0);
 
 		if (n < 0 || n > XATTRS_MAX)
 			return -1;
@@ -116,7 +134,7 @@ static int read_value(const char *path, const char *name, struct rein_xattr *x)
 			errno = ENOMEM;
 			return -1;
 		}
-		n = lgetxattr(path, name, x->value, (size_t)n);
+		n = get_value(path, name, x->value, (size_t)n);
 		if (n >= 0) {
 			x->size = (uint32_t)n;
 			return 0;
@@ -222,7 +240,7 @@ static int apply_xattrs(const char *path, const struct rein_attrs *now, const st
 			struct rein_err *err)
 {
 	for (size_t i = 0; i < now->nx; i++)
-		if (!find(a, now->x[i].name) && lremovexattr(path, now->x[i].name) < 0 &&
+		if (!find(a, now->x[i].name) && remove_value(path, now->x[i].name) < 0 &&
 		    errno != ENODATA)
 			return rein_err_errno(err, "remove attribute %s", now->x[i].name);
 	for (size_t i = 0; i < a->nx; i++) {
@@ -231,7 +249,7 @@ static int apply_xattrs(const char *path, const struct rein_attrs *now, const st
 
 		if (old && old->size == x->size && !memcmp(old->value, x->value, x->size))
 			continue;
-		if (lsetxattr(path, x->name, x->value, x->size, 0) < 0)
+		if (set_value(path, x) < 0)
 			return rein_err_errno(err, "set attribute %s", x->name);
 	}
 	return 0;

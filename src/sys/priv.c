@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "sys/aclaside.h"
 #include "sys/caps.h"
 
 static ssize_t read_text(const char *path, char *text, size_t size)
@@ -71,5 +72,6 @@ bool rein_master_own_files(int denied_errno)
 	if ((denied_errno != EACCES && denied_errno != EPERM) || !ours || done || geteuid() == 0)
 		return false;
 	done = true;
+	rein_aclaside_start();
 	return rein_own_files_ns();
 }
