@@ -277,3 +277,16 @@ void rein_linkgroups_hold(struct rein_linkgroups *g, int fd)
 			return;
 		}
 }
+
+int rein_linkgroups_upper(struct rein_linkgroups *g, int fd)
+{
+	char path[PATH_MAX];
+	struct statx st;
+
+	for (uint32_t i = 0; look(fd, "", &st) && i < g->n; i++)
+		if (g->places[i].mount && g->places[i].mount == st.stx_mnt_id)
+			return path_in(&g->places[i], fd, path, sizeof(path))
+				       ? sys_openat2(g->places[i].upper, path, O_PATH | O_NOFOLLOW, INSIDE)
+				       : -1;
+	return -1;
+}

@@ -34,6 +34,8 @@ void rein_linkgroups_free(struct rein_linkgroups *g); /* NULL is fine */
  * linked or renamed. Cheap for one that has no other name.
  */
 void rein_linkgroups_hold(struct rein_linkgroups *g, int fd);
+/* The same thing in the private layer, O_PATH; -1 if it is not there. */
+int rein_linkgroups_upper(struct rein_linkgroups *g, int fd);
 /* What was found so far; the caller owns it. */
 void rein_linkgroups_take(struct rein_linkgroups *g, struct rein_linked_list *ret);
 

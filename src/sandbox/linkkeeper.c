@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "sandbox/linkgroup.h"
 #include "sandbox/move.h"
+#include "sys/aclaside.h"
 #include "sys/priv.h"
 
 struct record {
@@ -124,16 +125,33 @@ static void hold_inside(void *arg, int dir, const char *name)
 		rein_linkgroups_hold(arg, fd);
 }
 
+/* The overlay refuses ids its namespace does not know; the private layer's own filesystem does not. */
+static int copy_acl(void *arg, int from, int to, const char *name)
+{
+	auto_close int upper = rein_linkgroups_upper(arg, to);
+	char source[64], target[64];
+	static char value[65536];
+	ssize_t n;
+
+	snprintf(source, sizeof(source), "/proc/self/fd/%d/.", from);
+	snprintf(target, sizeof(target), "/proc/self/fd/%d/.", upper);
+	if (upper < 0 || !rein_aclaside_for(name))
+		return -1;
+	n = rein_aclaside_get(source, name, value, sizeof(value));
+	return n > 0 ? rein_aclaside_set(target, name, value, (size_t)n) : -1;
+}
+
 __attribute__((noreturn)) static void serve(int sock, const struct rein_root *roots, size_t n,
 					    int box_root, const atomic_bool *stop)
 {
-	struct rein_move_opts how = {.stop = stop, .hold = hold_inside};
+	struct rein_move_opts how = {.stop = stop, .hold = hold_inside, .copy_acl = copy_acl};
 	struct rein_linkgroups *g;
 	struct ask a;
 	int fds[2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* [K1] */
 	keep_only(&sock, &box_root);
+	rein_aclaside_start();
 	rein_own_files_ns();
 	how.arg = g = rein_linkgroups_new(roots, n, box_root, false);
 	while (g && take(sock, &a, fds)) {

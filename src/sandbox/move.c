@@ -132,7 +132,7 @@ static void drop_inherited(int from, int to)
 			fremovexattr(to, acls[i]);
 }
 
-static int copy_xattrs(int from, int to)
+static int copy_xattrs(const struct rein_move_opts *how, int from, int to)
 {
 	auto_free char *names = rein_alloc(MAX_XATTR);
 	auto_free char *value = rein_alloc(MAX_XATTR);
@@ -150,13 +150,15 @@ static int copy_xattrs(int from, int to)
 			continue;
 		/* Labels are given by the security module; the rest must come along. */
 		if (len < 0 || (fsetxattr(to, name, value, (size_t)len, 0) < 0 &&
-				strncmp(name, "security.", 9) != 0))
+				strncmp(name, "security.", 9) != 0 &&
+				!(errno == EINVAL && how && how->copy_acl &&
+				  how->copy_acl(how->arg, from, to, name) == 0)))
 			return -errno;
 	}
 	return 0;
 }
 
-static int copy_metadata(int from, int to, const struct stat *st)
+static int copy_metadata(const struct rein_move_opts *how, int from, int to, const struct stat *st)
 {
 	struct timespec times[2] = {st->st_atim, st->st_mtim};
 	struct stat now;
@@ -168,7 +170,7 @@ static int copy_metadata(int from, int to, const struct stat *st)
 	    fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
 	drop_inherited(from, to);
-	rc = copy_xattrs(from, to);
+	rc = copy_xattrs(how, from, to);
 	if (rc < 0)
 		return rc;
 	if (fchmod(to, st->st_mode & 07777) < 0 || futimens(to, times) < 0)
@@ -235,7 +237,7 @@ static int fill_dir(struct move *m, int src, int to, const char *name, const str
 	m->path[was + len + 1] = 0;
 	rc = link_tree(m, src, dst, depth + 1);
 	m->path[was] = 0;
-	return rc < 0 ? rc : copy_metadata(src, dst, st);
+	return rc < 0 ? rc : copy_metadata(m->how, src, dst, st);
 }
 
 static int link_dir(struct move *m, int from, int to, const char *name, unsigned depth)
@@ -370,7 +372,7 @@ static int rebuild(int from, const char *name, int to, char *tmp, const struct r
 	m.top = dst = open_dir(to, tmp, NULL);
 	rc = dst < 0 ? -errno : link_tree(&m, src, dst, 0);
 	if (rc == 0)
-		rc = copy_metadata(src, dst, &st);
+		rc = copy_metadata(how, src, dst, &st);
 	narrow(src, &st);
 	if (rc < 0)
 		remove_named(to, tmp); /* [M1] */
@@ -391,7 +393,7 @@ static int put_back(int from, const char *name, int to, const char *target)
 	m.top = src;
 	rc = link_tree(&m, dst, src, 0);
 	if (rc == 0)
-		rc = copy_metadata(dst, src, &st);
+		rc = copy_metadata(NULL, dst, src, &st);
 	if (rc == 0)
 		rc = remove_named(to, target);
 	return rc < 0 ? -EIO : 0;

@@ -22,6 +22,8 @@ struct rein_move_opts {
 	const atomic_bool *stop; /* becomes true: the move ends as if it had failed (-EINTR); or NULL */
 	/* called for every file before it gets another name; or NULL */
 	void (*hold)(void *arg, int dir, const char *name);
+	/* copies a list of access rights that cannot be set; 0 or -1; or NULL */
+	int (*copy_acl)(void *arg, int from, int to, const char *name);
 	void *arg;
 };
 

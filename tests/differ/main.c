@@ -205,8 +205,7 @@ static struct gen_options gen_options_for(const struct options *o, uint64_t seed
 		.root = root,
 		.chown = root && seed % 2,
 		.readable = o->readable || geteuid() != 0,
-		/* without root, ACLs naming others are a documented limit */
-		.without = o->without ? o->without : o->d.rootless ? "foreign-acl" : NULL,
+		.without = o->without,
 		.one_name_only = o->one_name_only,
 		.uid = o->user ? ORDINARY_UID : geteuid(),
 		.gid = o->user ? ORDINARY_UID : getegid(),
@@ -437,8 +436,6 @@ static void pairs(struct options *o, struct tally *t)
 		struct verdict v;
 
 		g.one_name_only = true; /* whether two names meet is the other mode's question */
-		if (o->d.rootless && !o->without)
-			g.without = "link,foreign-acl";
 		g.chown = p.s.caps = false;
 		g.nops = (o->nops + 2) / 3;
 		gen_pair(&g, p.apart, &p.s.setup, p.run);
