@@ -284,6 +284,9 @@ void box_prepare(struct box *box)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		box_step_failed(box, REIN_STEP_PRIVATE, 0);
 	p->proc = new_proc(box);
+	/* Any port may be served in the box, also those below 1024: they are its own. Before the guard. */
+	if (box->order.flags & REIN_PLAN_NETNS)
+		box_write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0", 1);
 	/*
 	 * Guarding it is thirty mounts, which can be made only on what is mounted itself: now, while
 	 * the plan is drawn, and not later.

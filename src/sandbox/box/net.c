@@ -122,8 +122,6 @@ void box_net(struct box *box)
 		if (netlink[i] < 0)
 			box_step_failed(box, REIN_STEP_NETWORK, 0);
 	}
-	/* Any port may be served in the box, also those below 1024: they are its own. */
-	box_write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0", 1);
 	note.status = send_batches(box, netlink);
 	for (unsigned i = 0; i < sizeof(listeners) / sizeof(listeners[0]); i++)
 		fds[i] = listener(box, listeners[i].family, listeners[i].type, listeners[i].port);
