@@ -280,6 +280,8 @@ static struct probe probe_of(struct rein_str path)
 
 static bool know_match(const struct know_path *k, const struct probe *p)
 {
+	if (!p->path.n)
+		return false; /* no path: an operand that is missing */
 	switch (k->kind) {
 	case KPATH_ABS:
 		return p->path.n > 1 && (p->path.p[1] == k->pattern[1] || p->path.p[1] < 5) &&

@@ -117,7 +117,8 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	counted = count(w->engine->state.fd, w->opts->who.agent, high, &highs, &mediums);
 	if (w->opts->tell)
 		w->opts->tell(w->opts->tell_arg, line);
-	if (!all->safe_mode && (!counted || highs || mediums > REIN_MEDIUM_MAX)) {
+	/* medium ones add up to an agent's behaviour; runs of nobody in particular are not one agent's */
+	if (!all->safe_mode && (!counted || highs || (w->opts->who.agent && mediums > REIN_MEDIUM_MAX))) {
 		enter_safe_mode(w, line);
 		if (w->opts->tell) {
 			if (w->over)
