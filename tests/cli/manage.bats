@@ -183,7 +183,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	eq left 0 "$(field left <<<"$output")"
 	# half a second on a machine that does nothing else; three on one that does
 	[ "$(field wall_ms <<<"$output")" -lt 3000 ] || die "took $(field wall_ms <<<"$output") ms"
-	run pgrep -f 'sleep 85'
+	run pgrep -f '^sleep 85' # the boxes' processes; their supervisors report and go
 	eq dead 1 "$status"
 	wait
 	rein start -q
