@@ -178,7 +178,7 @@ ROWS = [
     ("routes by netlink", "s = socket(AF_NETLINK, SOCK_RAW, 0); s.bind((0, 0)); s.send(struct.pack('IHHII', 32, 16, 5, 1, 0) + struct.pack('BBHiII', 0, 0, 1, 1, 0, 1)); d = s.recv(4096); e = struct.unpack('i', d[16:20])[0]; say('GOT change' if e == 0 else ('error', e))", None, []),
     ("the interface by ioctl", "import fcntl; refused(lambda: fcntl.ioctl(socket(), 0x8914, b'lo' + bytes(14) + struct.pack('H', 0) + bytes(22)))", None, []),
     ("a new network namespace", "r = libc.unshare(0x40000000 | 0x10000000); say('GOT ns' if r == 0 else 'error')", None, []),
-    ("the network of another process", "refused(lambda: (os.open('/proc/1/ns/net', os.O_RDONLY), libc.setns) and (_ for _ in ()).throw(OSError(1, 'no')))", None, []),
+    ("the network of another process", "try: fd = os.open('/proc/1/ns/net', os.O_RDONLY)\nexcept OSError as e: say('error', e)\nelse: say('GOT ns' if libc.setns(fd, 0x40000000) == 0 else 'error')", None, []),
     ("a mark of one's own", "s = socket(); refused(lambda: s.setsockopt(SOL_SOCKET, 36, struct.pack('I', 0x7265696e)))", None, []),
     ("the device of another", "s = socket(); s.settimeout(3)\ntry: s.setsockopt(SOL_SOCKET, 25, b'w0\\0')\nexcept OSError as e: say('error', e)\nelse:\n  s.connect(('93.184.10.2', 80)); got(s.recv(1))", None, []),
     ("a foreign source address", "s = socket(); refused(lambda: s.bind(('93.184.20.1', 0)))", None, []),
