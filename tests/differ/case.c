@@ -284,7 +284,7 @@ static bool differs_by_nature(const struct op *op, uint16_t want, uint16_t got)
 static bool is_stale_mode(const struct trial *t, size_t at)
 {
 	static const char *const by_mode[] = {"put", "append", "pwrite", "mmap", "trunc", "punch", "copy",
-					      "openren"};
+					      "openren", "setx", "rmx"};
 	bool linked = false, changed = false, opens = false;
 
 	for (size_t i = 0; i < at; i++) {
