@@ -202,6 +202,27 @@ static bool plain_word(const char *w)
 				  "@%+=:,./-_")];
 }
 
+/* As bash would take it back: 'plain', or $'...' where something must be escaped. */
+static void add_quoted(struct rein_buf *b, const char *word)
+{
+	size_t start = b->n;
+	const char *quote;
+
+	rein_buf_char(b, '\'');
+	rein_buf_escaped(b, rein_str(word));
+	rein_buf_char(b, '\'');
+	if (b->failed || (b->n - start == strlen(word) + 2 && !strchr(word, '\'')))
+		return;
+	b->n = start;
+	rein_buf_cstr(b, "$'");
+	for (; (quote = strchr(word, '\'')); word = quote + 1) {
+		rein_buf_escaped(b, (struct rein_str){word, (size_t)(quote - word)});
+		rein_buf_cstr(b, "\\'");
+	}
+	rein_buf_escaped(b, rein_str(word));
+	rein_buf_char(b, '\'');
+}
+
 const char *rein_ui_command(char *const *argv, size_t argc, size_t max)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 22);
@@ -215,9 +236,7 @@ const char *rein_ui_command(char *const *argv, size_t argc, size_t max)
 			rein_buf_cstr(&b, argv[i]);
 			continue;
 		}
-		rein_buf_char(&b, '\'');
-		rein_buf_escaped(&b, rein_str(argv[i]));
-		rein_buf_char(&b, '\'');
+		add_quoted(&b, argv[i]);
 	}
 	if (max > size - 1)
 		max = size - 1;

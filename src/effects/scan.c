@@ -41,7 +41,7 @@ static int open_layer(int dirfd, const char *name)
 {
 	if (dirfd < 0)
 		return -1;
-	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return rein_open_sub(dirfd, name);
 }
 
 /*

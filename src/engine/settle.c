@@ -56,6 +56,7 @@ int rein_engine_settle(struct rein_engine *e, struct rein_trail *trail, struct r
 		}
 		return -err->code;
 	case REIN_SETTLE_DISCARD:
+		rein_changes_sum(c, &t->sum);
 		if (rein_trail_decided(trail, reason ? REIN_EV_ROLLBACK : REIN_EV_DISCARD, t, c,
 				       reason ? "rolled_back" : "discarded", reason, err) < 0 ||
 		    rein_tx_save_changes(t, c, false, err) < 0)

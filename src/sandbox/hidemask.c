@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "sandbox/viewhash.h"
+#include "sys/tree.h"
 
 #define XATTR_LIST_MAX_ 65536
 #define TRIES		100
@@ -217,28 +218,12 @@ static int choose_place(const struct rein_hide_opts *o, const char *real, int ro
 		real);
 }
 
-/* Remove a mask directory of ours: two levels that we made, then a tree of unknown depth. */
-static void remove_tree(int dirfd, const char *name, int depth)
+/* Remove a mask directory of ours. One that stays is swept later. */
+static void remove_mask(const char *dir)
 {
-	auto_closedir DIR *d = NULL;
-	struct dirent *e;
-	int fd;
+	struct rein_err ignored = {0};
 
-	if (unlinkat(dirfd, name, 0) == 0 || errno != EISDIR || depth > 4096)
-		return;
-	fchmodat(dirfd, name, 0700, 0);
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return;
-	}
-	while ((e = readdir(d)))
-		if (!rein_streq(e->d_name, ".") && !rein_streq(e->d_name, ".."))
-			remove_tree(fd, e->d_name, depth + 1);
-	unlinkat(dirfd, name, AT_REMOVEDIR);
+	rein_tree_remove(AT_FDCWD, dir, &ignored);
 }
 
 /* Open and lock KEY/lock; -1 if it is not there (any more). */
@@ -281,7 +266,7 @@ static void sweep(const char *place, const char *keep)
 		if (!join(dir, place, e->d_name))
 			continue;
 		if (is_debris(dir, e->d_name))
-			remove_tree(AT_FDCWD, dir, 0);
+			remove_mask(dir);
 		if (e->d_name[0] == '.' || rein_streq(e->d_name, keep))
 			continue;
 		lock = lock_mask(dir, LOCK_EX | LOCK_NB);
@@ -290,7 +275,7 @@ static void sweep(const char *place, const char *keep)
 		if ((size_t)snprintf(gone, sizeof(gone), "%s/.gone-%d-%s", place, (int)getpid(),
 				     e->d_name) < sizeof(gone) &&
 		    rename(dir, gone) == 0)
-			remove_tree(AT_FDCWD, gone, 0);
+			remove_mask(gone);
 	}
 }
 
@@ -429,7 +414,7 @@ static int build(const struct mask *m, int *ret_lock, struct rein_err *err)
 	}
 	if (rc == 0 && errno != EEXIST && errno != ENOTEMPTY)
 		rc = rein_err_errno(err, "mask '%s'", m->dir);
-	remove_tree(AT_FDCWD, temp, 0);
+	remove_mask(temp);
 	return rc;
 }
 
@@ -515,7 +500,7 @@ void rein_hidemask_release(const char *mask, int lock)
 			     rein_basename(path)) >= sizeof(gone) ||
 	    rename(path, gone) < 0)
 		return;
-	remove_tree(AT_FDCWD, gone, 0);
+	remove_mask(gone);
 	for (int i = 0; i < 3; i++) { /* TREE, masks, BASE, if they are empty now */
 		*strrchr(path, '/') = '\0';
 		if (rmdir(path) < 0)

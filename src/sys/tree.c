@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -27,10 +28,40 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Far more levels than any tree of use has, few enough for the stack of a walk that is one call a level. */
+#define FILES_MAX 16384
+
+/* The limit a shell starts with is made for select(2); a walk holds a directory open a level. */
+static bool raise_limit(void)
+{
+	struct rlimit now;
+	rlim_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return false;
+	most = now.rlim_max < FILES_MAX ? now.rlim_max : FILES_MAX;
+	if (now.rlim_cur >= most)
+		return false;
+	now.rlim_cur = most;
+	return setrlimit(RLIMIT_NOFILE, &now) == 0;
+}
+
+int rein_open_sub(int dirfd, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, name, flags);
+
+	if (fd < 0 && errno == EMFILE) {
+		if (raise_limit())
+			return openat(dirfd, name, flags);
+		errno = EMFILE;
+	}
+	return fd;
+}
+
 int rein_names_read(int dirfd, const char *name, struct rein_names *ret, struct rein_err *err)
 {
-	auto_close int fd = openat(dirfd, *name ? name : ".",
-				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = rein_open_sub(dirfd, *name ? name : ".");
 	auto_closedir DIR *d = NULL;
 	struct rein_names names = {0};
 	struct dirent *e;
@@ -65,40 +96,47 @@ int rein_names_read(int dirfd, const char *name, struct rein_names *ret, struct 
 	return 0;
 }
 
-static int open_sub(int dirfd, const char *name)
-{
-	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-int rein_tree_remove(int dirfd, const char *name, struct rein_err *err)
+static int remove_dir(int dirfd, const char *name, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int fd = -1;
 
-	/* an empty directory is the usual case, so it is tried first */
+	/* an empty one is the usual case, so it is tried first */
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
 		return 0;
-	if (errno == ENOTDIR)
-		return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT
-			       ? 0
-			       : rein_err_errno(err, "remove '%s'", name);
 	if (errno != ENOTEMPTY && errno != EEXIST && errno != EPERM && errno != EACCES)
 		return rein_err_errno(err, "remove '%s'", name);
-	fd = open_sub(dirfd, name);
+	fd = rein_open_sub(dirfd, name);
 	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
-		fd = open_sub(dirfd, name);
+		fd = rein_open_sub(dirfd, name);
 	if (fd < 0)
 		return rein_err_errno(err, "remove '%s'", name);
 	if (rein_names_read(fd, "", &names, err) < 0)
 		return -err->code;
 	if (names.n)
 		fchmod(fd, 0700); /* one that fails shows below */
-	for (size_t i = 0; i < names.n; i++)
-		if (rein_tree_remove(fd, names.v[i], err) < 0)
+	for (size_t i = 0; i < names.n; i++) {
+		if (unlinkat(fd, names.v[i], 0) == 0 || errno == ENOENT)
+			continue;
+		if (errno != EISDIR)
+			return rein_err_errno(err, "remove '%s'", names.v[i]);
+		if (remove_dir(fd, names.v[i], err) < 0)
 			return -err->code;
+	}
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return rein_err_errno(err, "remove '%s'", name);
 	return 0;
+}
+
+int rein_tree_remove(int dirfd, const char *name, struct rein_err *err)
+{
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	if (errno == ENOTDIR)
+		return unlinkat(dirfd, name, 0) == 0 || errno == ENOENT
+			       ? 0
+			       : rein_err_errno(err, "remove '%s'", name);
+	return remove_dir(dirfd, name, err);
 }
 
 int rein_mkdirs(int dirfd, const char *path, struct rein_err *err)
@@ -198,7 +236,7 @@ static int copy_dir(struct copier *c, int src, const char *name, const char *pat
 		    struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
-	auto_close int in = open_sub(src, name);
+	auto_close int in = rein_open_sub(src, name);
 
 	if (in < 0)
 		return rein_err_errno(err, "open directory '%s'", path);
@@ -268,7 +306,7 @@ static int walk(int dirfd, const char *name, const char *path, rein_visit_fn fn,
 	rc = fn(&v, arg, err);
 	if (rc || !S_ISDIR(v.fp.mode))
 		return rc;
-	fd = open_sub(dirfd, name);
+	fd = rein_open_sub(dirfd, name);
 	if (fd < 0)
 		return rein_err_errno(err, "open directory '%s'", path);
 	if (rein_names_read(fd, "", &names, err) < 0)

@@ -35,6 +35,11 @@ struct rein_names {
 	size_t n, cap;
 };
 void rein_names_done(struct rein_names *names);
+/*
+ * Open a directory, not through a link. A walk holds one a level open: where the process's limit
+ * of open files is reached, it is raised as far as it may be.
+ */
+int rein_open_sub(int dirfd, const char *name);
 int rein_names_read(int dirfd, const char *name, struct rein_names *ret, struct rein_err *err);
 
 #endif

@@ -393,6 +393,30 @@ load helper
 	! grep -rqs --exclude=meta UNIQUE-CONTENT-1234 "$REIN_STATE"/txn/*/r0
 }
 
+@test "discarded: the log still says what it was, with the command as a shell would take it" {
+	rein run -q --discard -- touch "it's" 'a b' $'x\ny'
+	run -0 rein log
+	has "$output" "touch \$'it\\'s' 'a b' \$'x\\ny'"
+	has "$output" "3 created"
+}
+
+@test "a tree far deeper than the limit of open files is committed, undone and thrown away" {
+	ulimit -S -n 256
+	deep='import os
+for i in range(700):
+	os.mkdir("d"); os.chdir("d")
+open("f", "w").write("x")'
+	run -0 rein run -- sh -c 'ulimit -n'
+	has "$output" 256
+	run -0 rein run -- python3 -c "$deep"
+	has "$output" "701 created"
+	[ -d d/d/d ]
+	run -0 rein undo
+	[ ! -e d ]
+	run -0 rein run --discard -- python3 -c "$deep"
+	has "$output" "701 created: discarded"
+}
+
 @test "gc: by count, age and size; held ones stay; --dry-run only tells; what is kept can be undone" {
 	local i keep
 	for i in 1 2 3 4 5 6; do q sh -c "head -c 100000 /dev/zero >f$i"; done
