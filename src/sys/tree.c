@@ -28,7 +28,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Far more levels than any tree of use has, few enough for the stack of a walk that is one call a level. */
+/* Far more levels than any tree of use has, and few enough for the stack of a walk. */
 #define FILES_MAX 16384
 
 /* The limit a shell starts with is made for select(2); a walk holds a directory open a level. */
