@@ -3,7 +3,6 @@
  * Is it a secret, or something of its shape? Checksums where a format has one, randomness, and the words
  * people put where a secret goes.
  */
-#include <math.h>
 #include <pthread.h>
 #include <strings.h>
 
@@ -86,6 +85,24 @@ static bool bech32(struct rein_str all)
 	return c == 1;
 }
 
+/* log2 to eight digits, for what a count of characters needs: libm would be one more library to load at every start. */
+static double log2_of(double x)
+{
+	double t, square, term, sum = 0;
+	int whole = 0;
+
+	for (; x >= 2; x /= 2)
+		whole++;
+	for (; x < 1; x *= 2)
+		whole--;
+	t = (x - 1) / (x + 1); /* ln x = 2 (t + t^3/3 + t^5/5 ...), t <= 1/3 */
+	square = t * t;
+	term = t;
+	for (int i = 1; i < 17; i += 2, term *= square)
+		sum += term / i;
+	return whole + sum * 2 * 1.4426950408889634; /* 1 / ln 2 */
+}
+
 /* Bits a character. */
 static double entropy(struct rein_str s)
 {
@@ -98,7 +115,7 @@ static double entropy(struct rein_str s)
 		if (count[i]) {
 			double p = (double)count[i] / (double)s.n;
 
-			bits -= p * log2(p);
+			bits -= p * log2_of(p);
 		}
 	return bits;
 }

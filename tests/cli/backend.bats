@@ -104,17 +104,17 @@ while True: a.append(b"x" * (4 << 20))'
 }
 
 @test "backends: listed, killed" {
-	local b id
+	local b id mark="sleep 91.$BASHPID" # nobody else's
 	for b in $(backends); do
-		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c 'echo x >k; sleep 91' 3>&- >/dev/null 2>"$T/err" &
+		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c "echo x >k; $mark" 3>&- >/dev/null 2>"$T/err" &
 		local pid=$!
-		until_true 15 bash -c 'pgrep -f "^sleep 91" >/dev/null' || { [ "$b" = oci:runsc ] && sleep 3; } || die "$b: $(cat "$T/err")"
+		until_true 15 pgrep -f "^$mark" >/dev/null || { [ "$b" = oci:runsc ] && sleep 3; } || die "$b: $(cat "$T/err")"
 		id=$(rein ps --json | field boxes.0.id)
 		run -0 rein kill "$id"
 		local ended=0; wait $pid || ended=$?
 		eq "$b status" 119 "$ended"
 		[ ! -e k ]
-		run pgrep -f '^sleep 91'
+		run pgrep -f "^$mark"
 		eq "$b dead" 1 "$status"
 		none_left
 	done

@@ -41,11 +41,11 @@ time.sleep(20)" & done; wait'
 @test "limit processes: a fork bomb ends within a second and nothing of it lives" {
 	local before after
 	before=$(date +%s%N)
-	run timeout 30 rein run --approve --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 3333'
+	run timeout 30 rein run --approve --limit processes=40 -- bash -c 'f() { f | f & }; f; sleep 3333.'$BASHPID
 	after=$(date +%s%N)
 	hit processes
 	[ $(((after - before) / 1000000)) -lt 5000 ] || die "took $(((after - before) / 1000000)) ms"
-	run pgrep -f 'sleep 3333'
+	run pgrep -f "sleep 3333.$BASHPID"
 	eq left 1 "$status"
 	# exactly so many are possible
 	run -0 rein run -q --limit processes=40 -- bash -c 'for i in $(seq 39); do sleep 0.4 & done; wait; echo all'

@@ -4,7 +4,8 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load helper
 
-more_setup() { export REIN_AGENT="" USER=tester; }
+# MARK: sleeps that are nobody else's, whatever runs beside
+more_setup() { export REIN_AGENT="" USER=tester MARK=$BASHPID; }
 # whatever a failed test leaves running
 after() { command rein stop --all -q >/dev/null 2>&1 || true; }
 
@@ -59,7 +60,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	local id
 	for limit in "" --limit=memory=200M; do
 		# shellcheck disable=SC2086
-		start_box $limit --discard --timeout 3s -- sh -c 'while :; do echo x >>log; sleep 0.01; done & wait'
+		start_box $limit --discard --timeout 8s -- sh -c 'while :; do echo x >>log; sleep 0.01; done & wait'
 		id=$(boxes)
 		sleep 0.3
 		run -0 rein pause "$id"
@@ -75,7 +76,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 		[ "$(rein stats --json "$id" | field written_bytes)" -gt "$size" ] || die "it does not go on"
 		# longer than its time is over, but it was paused
 		run -0 rein pause "$id"
-		sleep 3
+		[ -n "$limit" ] || sleep 8
 		has_boxes 1 || die "its time ran while it was paused"
 		run -0 rein kill "$id" --reason "seen enough"
 		wait $last && die "it ended well"
@@ -91,22 +92,22 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 
 @test "kill: one box ends and is rolled back, its neighbour stays" {
 	echo 1 >file
-	start_box -- sh -c 'echo 2 >file; sleep 80'
+	start_box -- sh -c "echo 2 >file; sleep 80.$MARK"
 	local one=$last id; id=$(boxes)
-	start_box --discard -- sleep 81
+	start_box --discard -- sleep 81.$MARK
 	run -0 rein kill "$id"
 	run wait $one
 	eq rolled-back 1 "$(cat file)"
 	has_boxes 1
-	run pgrep -f 'sleep 80'
+	run pgrep -f "sleep 80.$MARK"
 	eq dead 1 "$status"
 	[ -z "$(ls "$REIN_STATE/orders")" ]
 	end_boxes
 }
 
 @test "stop: everything dead and verified, new work refused until start" {
-	start_box --agent a -- sh -c 'trap "" TERM HUP INT; for i in 1 2 3 4 5; do sleep 82 & done; wait'
-	start_box --agent b -- sh -c 'sleep 82; sleep 82'
+	start_box --agent a -- sh -c 'trap "" TERM HUP INT; for i in 1 2 3 4 5; do sleep 82.$MARK & done; wait'
+	start_box --agent b -- sh -c "sleep 82.$MARK; sleep 82.$MARK"
 	run -0 rein stop --agent a --reason "odd behaviour"
 	has "$output" "stopped: 1 box with"
 	has_boxes 1
@@ -117,7 +118,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -0 rein stop --all --reason drill
 	has "$output" "stopped: 1 box with"
 	has_boxes 0
-	run pgrep -f 'sleep 82'
+	run pgrep -f "sleep 82.$MARK"
 	eq dead 1 "$status"
 	run -119 --separate-stderr rein run --json -- true
 	has "$stderr$output" '"code":"stopped"'
@@ -131,36 +132,36 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 }
 
 @test "stop: a paused box dies too" {
-	start_box --limit memory=200M -- sleep 83
+	start_box --limit memory=200M -- sleep 83.$MARK
 	run -0 rein pause "$(boxes)"
 	run -0 rein stop --all
-	run pgrep -f 'sleep 83'
+	run pgrep -f "sleep 83.$MARK"
 	eq dead 1 "$status"
 	rein start -q
 }
 
 @test "stop: without registry and state, and where nothing can be written" {
-	start_box -- sleep 84
+	start_box -- sleep 84.$MARK
 	rm -rf "$REIN_STATE/live" "$REIN_STATE/orders"
 	run -0 rein stop --all
 	has "$output" "stopped: 1 box with"
 	rein start -q; wait
-	start_box -- sleep 84
+	start_box -- sleep 84.$MARK
 	chmod -R u+rwX "$REIN_STATE"
 	rm -rf "$REIN_STATE"
 	run -0 rein stop --all
 	has "$output" "stopped: 1 box with"
-	run pgrep -f 'sleep 84'
+	run pgrep -f "sleep 84.$MARK"
 	eq dead 1 "$status"
 	rein start -q; wait
 	is_root || return 0
 	# the state's file system is full to the last inode
 	run -0 unshare -m bash -c 'set -e
 		mkdir -p "$REIN_STATE"; mount -t tmpfs -o nr_inodes=400 state "$REIN_STATE"; cd "$1"
-		rein run -- sleep 84 2>/dev/null & sleep 0.5
+		rein run -- sleep 84.$MARK 2>/dev/null & sleep 0.5
 		i=0; while : >"$REIN_STATE/fill-$i"; do i=$((i + 1)); done 2>/dev/null
 		rein stop --all --reason "no disk" || { echo "stop: $?"; exit 1; }
-		pgrep -f "^sleep 84" && exit 2
+		pgrep -f "^sleep 84.$MARK" && exit 2
 		rm -f "$REIN_STATE"/fill-*
 		status=0; rein run -- true || status=$?
 		[ $status = 119 ] || { echo "not refused: $status"; exit 3; }
@@ -172,10 +173,10 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 @test "stop: a hundred boxes with a thousand processes, dead and verified" {
 	local i
 	for ((i = 0; i < 100; i++)); do
-		command rein run -q --discard -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 85 & done; wait' 3>&- 2>/dev/null &
+		command rein run -q --discard -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 85.$MARK & done; wait' 3>&- 2>/dev/null &
 	done
 	until_true 60 has_boxes 100
-	until_true 60 bash -c '[ "$(pgrep -c -f "sleep 85")" -ge 800 ]'
+	until_true 60 bash -c '[ "$(pgrep -c -f "sleep 85.$MARK")" -ge 800 ]'
 	run -0 rein stop --all --json
 	echo "# $output" >&3
 	eq boxes 100 "$(field boxes <<<"$output")"
@@ -183,7 +184,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	eq left 0 "$(field left <<<"$output")"
 	# half a second on a machine that does nothing else; three on one that does
 	[ "$(field wall_ms <<<"$output")" -lt 3000 ] || die "took $(field wall_ms <<<"$output") ms"
-	run pgrep -f '^sleep 85' # the boxes' processes; their supervisors report and go
+	run pgrep -f "^sleep 85.$MARK" # the boxes' processes; their supervisors report and go
 	eq dead 1 "$status"
 	wait
 	rein start -q
