@@ -233,7 +233,7 @@ static void show_one(const struct rein_engine *e, const struct rein_live *l, boo
 
 		json_box(&j, &k);
 		rein_json_ku64(&j, "memory_proportional", pss);
-		rein_json_ku64(&j, "tmp_bytes", rein_census_tmpfs(l->box));
+		rein_json_ku64(&j, "tmp_bytes", proc >= 0 ? rein_census_tmpfs(l->box) : 0);
 		json_tree(&j, &t);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
@@ -244,7 +244,7 @@ static void show_one(const struct rein_engine *e, const struct rein_live *l, boo
 	       rein_ui_path(l->workspace));
 	printf("  processor %s (%u%%), memory %s (%s with shared pages divided), /tmp %s\n",
 	       rein_ui_seconds(k.c.cpu_ns), percent(&k), rein_ui_bytes(k.c.rss), rein_ui_bytes(pss),
-	       rein_ui_bytes(rein_census_tmpfs(l->box)));
+	       rein_ui_bytes(proc >= 0 ? rein_census_tmpfs(l->box) : 0));
 	printf("  %" PRIu64 " processes, %" PRIu64 " threads, read %s, written %s\n", k.c.processes,
 	       k.c.threads, rein_ui_bytes(k.c.read_bytes), rein_ui_bytes(k.c.written_bytes));
 	print_tree(&t, 1, 0);

@@ -18,10 +18,15 @@
 
 int rein_census_open(pid_t pid)
 {
-	char path[64];
+	auto_close int proc = -1;
+	char path[64], self[2];
 
 	snprintf(path, sizeof(path), "/proc/%d/root/proc", (int)pid);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* One that knows us is ours, not yet the box's: everybody would be counted, and a limit reached. */
+	if (proc >= 0 && readlinkat(proc, "self", self, sizeof(self)) >= 0)
+		return -1;
+	return take_fd(&proc);
 }
 
 static bool read_small(int proc, const char *pid, const char *file, char *to, size_t max)

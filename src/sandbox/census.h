@@ -19,7 +19,7 @@ struct rein_census {
 	uint64_t read_bytes, written_bytes;
 };
 
-/* The box's /proc as a directory, or -1. pid: its pid 1, as seen here. */
+/* The box's /proc as a directory; -1 also while it has none of its own. pid: its pid 1, as seen here. */
 int rein_census_open(pid_t pid);
 /* False if the box is gone. */
 bool rein_census_take(int proc, struct rein_census *ret);

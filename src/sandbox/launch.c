@@ -731,7 +731,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 {
 	struct session s = {
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
-		.supervisor = {.listener = -1, .box_root = -1},
+		.supervisor = {.listener = -1, .box_root = -1, .bell = -1},
 		.gate = REIN_GATE_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t old;

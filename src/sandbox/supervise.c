@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -467,17 +468,22 @@ static void *serve(void *arg)
 {
 	struct rein_supervisor *s = arg;
 	uint64_t effective;
-	struct pollfd fd = {.fd = s->listener, .events = POLLIN};
+	enum { CALLS, BELL, NFDS };
+	struct pollfd fds[NFDS] = {[CALLS] = {.fd = s->listener, .events = POLLIN},
+				   [BELL] = {.fd = s->bell, .events = POLLIN}};
 
 	if (sys_caps_get(&effective, &s->all) < 0)
 		s->all = 0;
 	while (!atomic_load(s->stop)) {
-		/* The end is POLLHUP: nobody is left whom the filter binds. */
-		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+		/*
+		 * The end is POLLHUP: nobody is left whom the filter binds. Before Linux 6.11 the dead
+		 * count until they are reaped, which pid 1 is only after us: hence the bell.
+		 */
+		if (poll(fds, NFDS, -1) < 0 && errno != EINTR)
 			break;
-		if (fd.revents & POLLIN)
+		if (fds[CALLS].revents & POLLIN)
 			serve_one(s);
-		else if (fd.revents)
+		else if (fds[CALLS].revents || fds[BELL].revents)
 			break;
 	}
 	rein_linkkeeper_end(&s->keeper, &s->linked);
@@ -498,7 +504,9 @@ void rein_supervisor_wake(struct rein_supervisor *s)
 			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s->stop == MAP_FAILED)
 		s->stop = NULL;
-	s->running = s->box_root >= 0 && s->stop;
+	if (s->bell < 0)
+		s->bell = eventfd(0, EFD_CLOEXEC);
+	s->running = s->box_root >= 0 && s->stop && s->bell >= 0;
 	if (s->running && s->watch && s->root && !s->groups)
 		s->groups = rein_linkgroups_new(s->roots, s->nroots, s->box_root, true);
 	s->watch = s->watch && (s->groups || !s->root);
@@ -516,8 +524,10 @@ void rein_supervisor_end(struct rein_supervisor *s)
 {
 	if (s->stop)
 		atomic_store(s->stop, true);
-	if (s->running)
+	if (s->running) {
+		eventfd_write(s->bell, 1);
 		pthread_join(s->thread, NULL);
+	}
 	s->running = false;
 	if (s->groups)
 		rein_linkgroups_take(s->groups, &s->linked);
@@ -528,4 +538,5 @@ void rein_supervisor_end(struct rein_supervisor *s)
 	s->stop = NULL;
 	rein_closep_(&s->listener);
 	rein_closep_(&s->box_root);
+	rein_closep_(&s->bell);
 }

@@ -34,6 +34,7 @@ struct rein_supervisor {
 	uint64_t caps;
 	uint64_t devs[32];
 	uint32_t ndevs;
+	int bell;	   /* wakes the thread at the end */
 	atomic_bool *stop; /* in shared memory, once there is a thread */
 	atomic_uint moved;
 	bool watch;	 /* there are files with several names */

@@ -18,9 +18,10 @@ backends() {
 # with BACKEND ARG...: a run by it
 with() { local b=$1; shift; timeout 120 bash -c 'rein run --backend "$@"' bash "$b" "$@"; }
 no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" 2>/dev/null)" ]; }
+no_bundles() { [ -z "$(ls /run/rein-oci 2>/dev/null)" ]; }
 none_left() {
-	[ -z "$(ls /run/rein-oci 2>/dev/null)" ] || die "left: $(ls /run/rein-oci)"
-	# the groups of other runs on this machine go by themselves
+	# those of other runs on this machine go by themselves
+	until_true 15 no_bundles || die "left: $(ls /run/rein-oci)"
 	until_true 5 no_groups || die "a group is left"
 	! grep -q "$T.*bundle" /proc/self/mountinfo || die "a mount is left"
 }

@@ -122,7 +122,8 @@ except OSError as e: print(e.errno)'
 }
 
 @test "profiles: by name, with single limits above them; unknown ones tell the known" {
-	run -0 --separate-stderr rein run --json --profile untrusted --limit memory=100M,processes=none -- true
+	run --separate-stderr rein run --json --profile untrusted --limit memory=100M,processes=none -- true
+	[ "$status" = 0 ] || die "status $status: $stderr"
 	eq limits "cpu disk idle memory time" "$(python3 -c '
 import json, sys
 print(*sorted(x["name"] for x in json.loads(sys.argv[1].splitlines()[-1])["limits"]))' "$stderr")"

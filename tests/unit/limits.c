@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for limits: read, told, laid over a profile. */
+/* The words for limits: read, told, laid over a profile; who is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/auto.h"
 #include "model/limits.h"
+#include "sandbox/census.h"
 
 static void reads(void **state)
 {
@@ -81,6 +83,13 @@ static void tells(void **state)
 	}
 }
 
+/* An executor that has not mounted its own yet shows the /proc of everybody. */
+static void counts_nobody_of_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(rein_census_open(getpid()), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,6 +97,7 @@ int main(void)
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(lies_over_a_profile),
 		cmocka_unit_test(tells),
+		cmocka_unit_test(counts_nobody_of_ours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
