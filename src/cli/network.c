@@ -79,6 +79,7 @@ int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct 
 	p.rules = a->rules;
 	p.publish = a->ports;
 	o->network = p;
+	o->net_chosen = a->mode || a->allow.n;
 	o->sockets = a->sockets;
 	return 0;
 }

@@ -17,7 +17,7 @@ struct rein_net_args {
 
 #define REIN_NET_MODES "none|restricted|open|host"
 
-/* Fill o->net, o->network and o->sockets; they point into a. */
+/* Fill o->net and net_chosen, o->network and o->sockets; they point into a. */
 int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct rein_err *err);
 void rein_net_args_done(struct rein_net_args *a);
 

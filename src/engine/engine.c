@@ -16,6 +16,7 @@
 #include "engine/execs.h"
 #include "engine/limits.h"
 #include "engine/live.h"
+#include "engine/network.h"
 #include "engine/refusals.h"
 #include "engine/settings.h"
 #include "engine/validate.h"
@@ -119,6 +120,7 @@ void rein_run_done(struct rein_run *r)
 	rein_strlist_done(&r->hide);
 	rein_strlist_done(&r->scratch);
 	rein_strlist_done(&r->hide_names);
+	rein_network_done(r);
 	rein_judgement_done(&r->judged);
 	rein_trail_done(&r->trail);
 	rein_policy_free(take_ptr(r->policy));
@@ -133,7 +135,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.workspace = o->workspace,
 		.state_dir = e->state.dir,
 		.whole_system = o->whole_system,
-		.offline = o->net == REIN_NET_NONE,
+		.offline = r->net == REIN_NET_NONE,
 		.rw = r->rw.v,
 		.ro = r->ro.v,
 		.hide = r->hide.v,
@@ -368,9 +370,9 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.paths = r->view.paths,
 		.npaths = r->view.npaths,
 		.whole_system = r->view.whole_root,
-		.net = o->net,
+		.net = r->net,
 		.watch_links = r->links,
-		.network = o->network,
+		.network = r->network,
 		.sockets = o->sockets.v,
 		.nested = o->nested,
 		.caps = o->caps,
@@ -489,7 +491,10 @@ static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_
 	if (!rein_orders_apply(&orders, REIN_ORDERS_SAFE, o->who.agent, &t))
 		return 0;
 	r->safe_mode = true;
-	if (o->net != REIN_NET_NONE)
+	/* whoever asks for a network is told; a policy's is simply not there */
+	if (!o->net_chosen)
+		r->net = o->net;
+	if (r->net != REIN_NET_NONE)
 		return rein_err_set(err, REIN_E_DENIED,
 				    "safe mode is on (%s, %s): no network until a person lifts it: rein safe --lift",
 				    t.when, t.why);
@@ -719,7 +724,10 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	struct rein_err ignored = {0};
 
 	*ret = (struct rein_run){.tx = {.dirfd = -1}};
-	/* its namespaces are made while we look at the policy and at the trees */
+	/*
+	 * Its namespaces are made while we look at the policy and at the trees: whatever network the
+	 * policy gives it is in one of its own, as it is without a policy.
+	 */
 	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
 	    admit(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
 	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&

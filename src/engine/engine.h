@@ -40,6 +40,7 @@ struct rein_run_opts {
 	const char *workspace;
 	bool whole_system, nested;
 	enum rein_net net;
+	bool net_chosen; /* net is somebody's word, and stands above the policy's */
 	struct rein_net_policy network; /* for a network behind the gate; the caller's */
 	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
@@ -81,6 +82,9 @@ struct rein_run {
 	struct rein_policy *policy;
 	struct rein_policy_settings settings; /* of the policy */
 	struct rein_strlist rw, ro, hide, scratch, hide_names; /* the options and the policy together */
+	enum rein_net net; /* the options and the policy together; and its rules */
+	struct rein_net_policy network;
+	struct rein_net_rule *net_rules;
 	struct rein_judgement judged;
 	struct rein_trail trail;
 	struct rein_strlist canary; /* the options' and the policy's */

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "engine/network.h"
 
 static struct rein_orders orders_of(const struct rein_engine *e)
 {
@@ -66,7 +67,7 @@ static void begun(void *arg, int pid, const char *group, int group_version)
 		.agent = (char *)(uintptr_t)who->agent,
 		.task = (char *)(uintptr_t)who->task,
 		.level = w->run->trail.level ? level : NULL,
-		.net = (char *)(uintptr_t)(w->opts->net == REIN_NET_HOST ? "host" : "none"),
+		.net = (char *)(uintptr_t)rein_network_name(w->run->net),
 		.workspace = w->run->view.workspace,
 		.command = command,
 		.group = (char *)(uintptr_t)group,

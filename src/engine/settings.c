@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/glob.h"
+#include "engine/network.h"
 #include "engine/policyload.h"
 
 enum where { RW, RO, HIDE, SCRATCH, CANARY };
@@ -136,6 +137,8 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 		return -err->code;
 	}
 	rein_policy_settings(r->policy, &r->settings);
+	if (rein_network_join(o, r, err) < 0)
+		return -err->code;
 	if (why.code || !project)
 		return 0;
 	if (take_all(r, RW, &r->settings.writable, project, err) < 0 ||

@@ -53,6 +53,7 @@ static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct r
 	t->opts.whole_system = o->whole_system;
 	t->opts.nested = o->allow_nested;
 	t->opts.net = o->share_network ? REIN_NET_HOST : REIN_NET_NONE;
+	t->opts.net_chosen = true;
 	t->opts.who = (struct rein_who){.agent = o->agent, .session = o->session, .task = o->task};
 	t->opts.ask = o->approve ? say_yes : NULL;
 	t->opts.timeout_ns = o->timeout_ns;

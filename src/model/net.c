@@ -14,6 +14,24 @@ static const struct {
 #undef WHY
 };
 
+bool rein_budget_parse(const char *text, struct rein_net_budget *ret)
+{
+	char size[32];
+	const char *slash = strchr(text, '/');
+	size_t n = slash ? (size_t)(slash - text) : strlen(text);
+	struct rein_net_budget b = {0};
+
+	if (n >= sizeof(size))
+		return false;
+	memcpy(size, text, n);
+	size[n] = 0;
+	if (!rein_parse_size(size, &b.bytes) || !b.bytes ||
+	    (slash && (!rein_parse_duration(slash + 1, &b.window_ns) || !b.window_ns)))
+		return false;
+	*ret = b;
+	return true;
+}
+
 const char *rein_net_why_name(uint32_t why)
 {
 	return reasons[why < REIN_WHY__MAX ? why : REIN_WHY_OTHER].wire;

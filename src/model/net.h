@@ -26,7 +26,8 @@ enum rein_net_rule_flag {
 	REIN_RULE_ADDRESS = 1 << 0,  /* by address and prefix; otherwise by name */
 	REIN_RULE_READONLY = 1 << 1, /* GET and HEAD only, in what can be read */
 	REIN_RULE_RAW = 1 << 2,	     /* what is sent is not looked at */
-	REIN_RULE_FLAGS = (1 << 3) - 1,
+	REIN_RULE_DENY = 1 << 3,     /* not a permission: what it covers is refused */
+	REIN_RULE_FLAGS = (1 << 4) - 1,
 };
 
 /*
@@ -55,7 +56,11 @@ struct rein_net_policy {
 	size_t npublish;
 	struct rein_net_budget sent, all; /* of the whole box */
 	uint64_t rate;			  /* bytes a second, both directions together; 0: no limit */
+	bool complete; /* an open network, too, is what the rules say and no more */
 };
+
+/* "SIZE[/DURATION]" */
+bool rein_budget_parse(const char *text, struct rein_net_budget *ret);
 
 /* Why something was refused; wire names and words are in netwhy.def. */
 enum rein_net_why {

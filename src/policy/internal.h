@@ -188,6 +188,8 @@ struct document {
 	struct {
 		int mode; /* enum rein_policy_net + 1 */
 		struct strs allow, deny, ports;
+		const char *sent, *all; /* SIZE[/DURATION], checked */
+		uint64_t rate;
 	} network;
 	struct {
 		const char *profile;

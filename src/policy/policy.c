@@ -161,6 +161,53 @@ static int join_profiles(struct rein_policy *p, const struct source *src, const 
 	return 0;
 }
 
+/* Hosts alone mean that at least these are meant. */
+static int mode_of(const struct document *d, int now)
+{
+	const int restricted = REIN_POLICY_NET_RESTRICTED + 1;
+
+	if (d->network.mode || !d->network.allow.n)
+		return d->network.mode;
+	return now > restricted ? now : restricted;
+}
+
+/* A project's volume counts where it is comparable with the one in force, and smaller. */
+static const char *smaller(struct rein_policy *p, const struct source *src, const char *key, const char *old,
+			   const char *new)
+{
+	struct rein_net_budget a, b;
+
+	if (!old || !new || !rein_budget_parse(old, &a) || !rein_budget_parse(new, &b))
+		return new ? new : old;
+	if (a.window_ns == b.window_ns && b.bytes <= a.bytes)
+		return new;
+	remark(p, src->file, 1, "network.%s: of a project only what is smaller counts; '%s' is ignored", key, new);
+	return old;
+}
+
+/* The mode, and how much; the hosts are lists like others. */
+static void join_network(struct rein_policy *p, const struct source *src, const struct document *d, bool free_hand)
+{
+	struct document *to = &p->all;
+	int now = to->network.mode ? to->network.mode : REIN_POLICY_NET_NONE + 1;
+
+	if (free_hand && mode_of(d, now))
+		to->network.mode = mode_of(d, now);
+	else if (d->network.mode && d->network.mode < now)
+		to->network.mode = d->network.mode;
+	else if (d->network.mode > now)
+		remark(p, src->file, 1, "network.mode: a project cannot open more of it; ignored");
+	if (free_hand) {
+		to->network.sent = d->network.sent ? d->network.sent : to->network.sent;
+		to->network.all = d->network.all ? d->network.all : to->network.all;
+		to->network.rate = d->network.rate ? d->network.rate : to->network.rate;
+	} else {
+		to->network.sent = smaller(p, src, "up", to->network.sent, d->network.sent);
+		to->network.all = smaller(p, src, "max", to->network.all, d->network.all);
+		to->network.rate = tighter(to->network.rate, d->network.rate);
+	}
+}
+
 static int join_settings(struct rein_policy *p, const struct source *src, const struct document *d, bool free_hand)
 {
 	struct document *to = &p->all;
@@ -184,12 +231,7 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 	    join_strs(p, &to->network.deny, &d->network.deny) < 0 ||
 	    join_strs(p, &to->validate, &d->validate) < 0)
 		return -1;
-	if (d->network.mode) {
-		if (free_hand || !to->network.mode || d->network.mode < to->network.mode)
-			to->network.mode = d->network.mode;
-		else if (d->network.mode > to->network.mode)
-			remark(p, src->file, 1, "network.mode: a project cannot open more of it; ignored");
-	}
+	join_network(p, src, d, free_hand);
 	if (d->on_failure) {
 		if (free_hand || !to->on_failure || d->on_failure < to->on_failure)
 			to->on_failure = d->on_failure;
@@ -400,6 +442,12 @@ static void fill_settings(struct rein_policy *p)
 	s->canary = list_of(&d->workspace.canary);
 	s->scratch = list_of(&d->workspace.scratch);
 	s->net = d->network.mode ? (enum rein_policy_net)(d->network.mode - 1) : REIN_POLICY_NET_NONE;
+	/* checked when they were read */
+	if (d->network.sent)
+		rein_budget_parse(d->network.sent, &s->net_sent);
+	if (d->network.all)
+		rein_budget_parse(d->network.all, &s->net_all);
+	s->net_rate = d->network.rate;
 	s->hosts = list_of(&d->network.allow);
 	s->blocked_hosts = list_of(&d->network.deny);
 	s->ports = list_of(&d->network.ports);

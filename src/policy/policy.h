@@ -31,6 +31,7 @@
 #include "model/action.h"
 #include "model/alert.h"
 #include "model/decision.h"
+#include "model/net.h"
 
 struct rein_policy;
 
@@ -121,6 +122,8 @@ struct rein_policy_settings {
 	struct rein_policy_list writable, readonly, hidden, scratch, canary;
 	enum rein_policy_net net;
 	struct rein_policy_list hosts, blocked_hosts, ports;
+	struct rein_net_budget net_sent, net_all;
+	uint64_t net_rate; /* bytes a second */
 	const char *profile;
 	struct rein_policy_limits limits;
 	enum rein_policy_failure on_failure;

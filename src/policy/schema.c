@@ -250,9 +250,26 @@ static const struct field network_fields[] = {
 	{"allow", F_STRS, offsetof(struct document, network.allow)},
 	{"deny", F_STRS, offsetof(struct document, network.deny)},
 	{"ports", F_STRS, offsetof(struct document, network.ports)},
+	{"up", F_STR, offsetof(struct document, network.sent)},
+	{"max", F_STR, offsetof(struct document, network.all)},
+	{"rate", F_SIZE, offsetof(struct document, network.rate)},
 	{0},
 };
-static const struct table network_table = {network_fields, 0, NULL};
+
+static int check_network(const struct source *src, const struct node *at, void *element)
+{
+	const struct document *d = element;
+	const char *const budgets[] = {d->network.sent, d->network.all};
+	struct rein_net_budget ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(budgets); i++)
+		if (budgets[i] && !rein_budget_parse(budgets[i], &ignored))
+			return bad(src, at, "network.%s: '%s' is not a volume such as 10M or 100M/1h",
+				   i ? "max" : "up", budgets[i]);
+	return 0;
+}
+
+static const struct table network_table = {network_fields, 0, check_network};
 
 static const struct field reach_fields[] = {
 	{"read-only", F_CHOICE, sizeof(int) * REIN_REACH_READONLY, decide_names},

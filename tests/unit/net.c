@@ -96,6 +96,35 @@ static size_t parse_rules(const char *const *texts, size_t n, struct rein_net_ru
 	return n;
 }
 
+static void rule_denies(void **state)
+{
+	static const char *const texts[] = {"a.example.org:*", "b.example.org:22", "93.184.216.0/24:*", "*.example.org", "*:*",
+					    "0.0.0.0/0:*"};
+	struct rein_net_rule v[ARRAY_SIZE(texts)];
+	size_t n = parse_rules(texts, ARRAY_SIZE(texts), v);
+	struct rein_addr a;
+	uint32_t why;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		v[i].flags |= REIN_RULE_DENY;
+	assert_int_equal(rein_rules_name(v, n, "a.example.org", 443, &why), -1);
+	assert_int_equal(why, REIN_WHY_DENIED);
+	assert_int_equal(rein_rules_name(v, n, "a.example.org", 0, &why), -1);
+	assert_int_equal(rein_rules_name(v, n, "b.example.org", 443, &why), 3);
+	assert_int_equal(rein_rules_name(v, n, "b.example.org", 0, &why), 3); /* at some port it may be */
+	assert_int_equal(rein_rules_name(v, n, "b.example.org", 22, &why), -1);
+	assert_true(rein_rules_deny_name(v, n, "b.example.org", 22));
+	assert_false(rein_rules_deny_name(v, n, "c.example.org", 22));
+	assert_true(rein_addr_parse("93.184.216.34", &a));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1);
+	assert_int_equal(why, REIN_WHY_DENIED);
+	assert_true(rein_rules_deny_address(v, n, &a, 80));
+	assert_false(rein_rules_named(v, n, &a, 80)); /* to deny a place is not to name it */
+	assert_true(rein_addr_parse("93.184.217.1", &a));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), 5);
+}
+
 static void rule_matches(void **state)
 {
 	static const char *const texts[] = {"example.org", "*.wild.org:8000-8010", "10.1.0.0/16:22", "0.0.0.0/0",
@@ -405,7 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(address_classes), cmocka_unit_test(rule_texts),
-		cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
+		cmocka_unit_test(rule_denies), cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
 		cmocka_unit_test(dns_pointers),	   cmocka_unit_test(tls_hello),
 		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_bodies),
 		cmocka_unit_test(packets),	   cmocka_unit_test(netlink_sets),

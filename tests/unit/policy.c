@@ -184,6 +184,30 @@ static void test_long_words(void **state) /* [P5] */
 	rein_policy_free(p);
 }
 
+static void test_network_layers(void **state)
+{
+	static const char user[] = "version: 1\nnetwork: {allow: [a.org, 'b.org:22'], up: 10M, max: 1G/1h, rate: 2M}\n";
+	static const char project[] = "version: 1\n"
+				      "network: {mode: restricted, deny: [a.org], up: 1M, max: 1M, rate: 5M}\n";
+	struct rein_policy *p = with(user, project);
+	struct rein_policy_settings s;
+
+	(void)state;
+	rein_policy_settings(p, &s);
+	assert_int_equal(s.net, REIN_POLICY_NET_RESTRICTED); /* hosts alone say so */
+	assert_int_equal(s.hosts.n, 2);
+	assert_int_equal(s.blocked_hosts.n, 1);
+	assert_int_equal(s.net_sent.bytes, 1 << 20);
+	assert_int_equal(s.net_all.bytes, 1 << 30); /* another window: not comparable */
+	assert_int_equal(s.net_rate, 2 << 20);
+	rein_policy_free(p);
+	/* where nobody has opened it, a project cannot */
+	p = with(NULL, "version: 1\nnetwork: {mode: restricted}\n");
+	rein_policy_settings(p, &s);
+	assert_int_equal(s.net, REIN_POLICY_NET_NONE);
+	rein_policy_free(p);
+}
+
 static void test_project_only_tightens(void **state) /* [P3] */
 {
 	static const char project[] = "version: 1\n"
@@ -704,7 +728,7 @@ int main(void)
 		cmocka_unit_test(test_allow_speaks_for_its_parts_only),
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
 		cmocka_unit_test(test_alerts_of_layers),

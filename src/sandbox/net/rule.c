@@ -40,24 +40,6 @@ bool rein_name_normal(const char *name, size_t n, char to[REIN_NET_NAME])
 	return true;
 }
 
-bool rein_budget_parse(const char *text, struct rein_net_budget *ret)
-{
-	char size[32];
-	const char *slash = strchr(text, '/');
-	size_t n = slash ? (size_t)(slash - text) : strlen(text);
-	struct rein_net_budget b = {0};
-
-	if (n >= sizeof(size))
-		return false;
-	memcpy(size, text, n);
-	size[n] = 0;
-	if (!rein_parse_size(size, &b.bytes) || !b.bytes ||
-	    (slash && (!rein_parse_duration(slash + 1, &b.window_ns) || !b.window_ns)))
-		return false;
-	*ret = b;
-	return true;
-}
-
 static bool parse_port(const char *s, uint16_t *ret)
 {
 	uint64_t v;
@@ -68,19 +50,24 @@ static bool parse_port(const char *s, uint16_t *ret)
 	return true;
 }
 
-static bool parse_ports(char *s, struct rein_net_rule *r)
+bool rein_ports_parse(const char *text, uint16_t *ret_first, uint16_t *ret_last)
 {
-	char *dash = strchr(s, '-');
+	char copy[16];
+	char *dash;
 
-	if (rein_streq(s, "*")) {
-		r->first = 1;
-		r->last = 65535;
+	if (rein_streq(text, "*")) {
+		*ret_first = 1;
+		*ret_last = 65535;
 		return true;
 	}
+	if (strlen(text) >= sizeof(copy))
+		return false;
+	memcpy(copy, text, strlen(text) + 1);
+	dash = strchr(copy, '-');
 	if (dash)
 		*dash = 0;
-	return parse_port(s, &r->first) && parse_port(dash ? dash + 1 : s, &r->last) &&
-	       r->first <= r->last;
+	return parse_port(copy, ret_first) && parse_port(dash ? dash + 1 : copy, ret_last) &&
+	       *ret_first <= *ret_last;
 }
 
 static bool parse_option(const char *s, struct rein_net_rule *r)
@@ -213,7 +200,7 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 		option = next;
 	}
 	ports = cut_ports(copy);
-	if (ports && !parse_ports(ports, &r))
+	if (ports && !rein_ports_parse(ports, &r.first, &r.last))
 		return rein_err_set(err, REIN_E_USAGE,
 				    "host rule '%s': '%s' is no port, FIRST-LAST or *", text, ports);
 	unbracket(copy);
@@ -273,6 +260,12 @@ bool rein_rule_covers_port(const struct rein_net_rule *r, uint16_t port)
 	return port >= r->first && port <= r->last;
 }
 
+/* port 0, any: only what is denied at every port. */
+static bool denies(const struct rein_net_rule *r, uint16_t port)
+{
+	return port ? rein_rule_covers_port(r, port) : r->first == 1 && r->last == 65535;
+}
+
 int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port,
 		    uint32_t *why)
 {
@@ -280,11 +273,25 @@ int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, u
 	for (size_t i = 0; i < n; i++) {
 		if (!rein_rule_covers_name(&v[i], name))
 			continue;
+		if (v[i].flags & REIN_RULE_DENY) {
+			if (!denies(&v[i], port))
+				continue;
+			*why = REIN_WHY_DENIED;
+			return -1;
+		}
 		if (!port || rein_rule_covers_port(&v[i], port))
 			return (int)i;
 		*why = REIN_WHY_PORT;
 	}
 	return -1;
+}
+
+bool rein_rules_deny_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].flags & REIN_RULE_DENY && rein_rule_covers_name(&v[i], name) && denies(&v[i], port))
+			return true;
+	return false;
 }
 
 /* Wide networks are "anywhere", not a place that was named. */
@@ -305,6 +312,12 @@ int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rei
 	for (size_t i = 0; i < n; i++) {
 		if (!(v[i].flags & REIN_RULE_ADDRESS) || !rein_addr_within(a, v[i].address, v[i].prefix))
 			continue;
+		if (v[i].flags & REIN_RULE_DENY) {
+			if (!denies(&v[i], port))
+				continue;
+			*why = REIN_WHY_DENIED;
+			return -1;
+		}
 		if (!global && !names_place(&v[i])) {
 			*why = REIN_WHY_ADDRESS;
 			continue;
@@ -316,10 +329,20 @@ int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rei
 	return -1;
 }
 
+bool rein_rules_deny_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
+			     uint16_t port)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].flags & REIN_RULE_DENY && v[i].flags & REIN_RULE_ADDRESS &&
+		    rein_addr_within(a, v[i].address, v[i].prefix) && denies(&v[i], port))
+			return true;
+	return false;
+}
+
 bool rein_rules_named(const struct rein_net_rule *v, size_t n, const struct rein_addr *a, uint16_t port)
 {
 	for (size_t i = 0; i < n; i++)
-		if (v[i].flags & REIN_RULE_ADDRESS && names_place(&v[i]) &&
+		if (v[i].flags & REIN_RULE_ADDRESS && !(v[i].flags & REIN_RULE_DENY) && names_place(&v[i]) &&
 		    rein_addr_within(a, v[i].address, v[i].prefix) &&
 		    (!port || rein_rule_covers_port(&v[i], port)))
 			return true;

@@ -23,8 +23,8 @@
 #define REIN_NET_HOST_NAME "host.rein.internal"
 
 int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err);
-/* "SIZE[/DURATION]" */
-bool rein_budget_parse(const char *text, struct rein_net_budget *ret);
+/* "443", "8000-8999" or "*" */
+bool rein_ports_parse(const char *text, uint16_t *ret_first, uint16_t *ret_last);
 /* "PORT" or "HOSTPORT:PORT" */
 int rein_publish_parse(const char *text, struct rein_net_publish *ret, struct rein_err *err);
 
@@ -38,6 +38,10 @@ int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, u
 		    uint32_t *why);
 int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
 		       uint16_t port, uint32_t *why);
+/* Does a rule deny it? Also for names that are only spoken of, and addresses names lead to. */
+bool rein_rules_deny_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port);
+bool rein_rules_deny_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
+			     uint16_t port);
 /* Is the address named by a rule, itself or its network? Then it need not be public. port 0: any. */
 bool rein_rules_named(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
 		      uint16_t port);

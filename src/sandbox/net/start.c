@@ -45,7 +45,7 @@ static int seal(const struct rein_box_spec *spec, int *ret, struct rein_err *err
 {
 	const struct rein_net_policy *p = &spec->network;
 	auto_close int fd = memfd_create("rein-gate", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t extra = spec->net == REIN_NET_OPEN ? ARRAY_SIZE(anything) : 0;
+	size_t extra = spec->net == REIN_NET_OPEN && !p->complete ? ARRAY_SIZE(anything) : 0;
 	struct rein_gate_config c = {.magic = REIN_GATE_MAGIC,
 				     .nrules = (uint32_t)(p->nrules + extra),
 				     .npublish = (uint32_t)p->npublish,

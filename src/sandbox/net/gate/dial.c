@@ -67,6 +67,8 @@ static bool permitted(const struct dial *d, const struct rein_addr *a, int *reac
 	const struct gate *g = d->gate;
 
 	*reach = route(a, d->port);
+	if (rein_rules_deny_address(g->rules, g->nrules, a, d->port))
+		return false;
 	if (is_this_machine(d) || rein_rules_named(g->rules, g->nrules, a, d->port))
 		return true;
 	return *reach >= 0 && rein_addr_class(a) == REIN_ADDR_GLOBAL;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/net/rule.h"
 #include "sandbox/net/tls.h"
 
 #define LOOK_NS (20 * REIN_NS_PER_S)
@@ -57,6 +58,8 @@ static void look_tls(struct gate *g, struct flow *f)
 	case REIN_TLS_NAMED:
 		if (f->name && !rein_streq(name, f->name->text))
 			flow_refuse(g, f, REIN_WHY_SNI, name);
+		else if (rein_rules_deny_name(g->rules, g->nrules, name, f->port))
+			flow_refuse(g, f, REIN_WHY_DENIED, name); /* by its number */
 		else if (readonly(g, f))
 			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
 		else
@@ -82,6 +85,8 @@ static uint32_t judge(const struct gate *g, const struct flow *f, const struct r
 		return REIN_WHY_CONNECT;
 	if (f->name && (!rein_streq(h->host, f->name->text) || (h->port && h->port != f->port)))
 		return REIN_WHY_HOST;
+	if (!f->name && rein_rules_deny_name(g->rules, g->nrules, h->host, f->port))
+		return REIN_WHY_DENIED;
 	if (readonly(g, f) && !rein_http_reads(h->method))
 		return REIN_WHY_METHOD;
 	/* Reading has nothing to send along, and nothing to turn into. */
@@ -109,7 +114,7 @@ static void look_head(struct gate *g, struct flow *f)
 	if (why) {
 		char detail[REIN_NET_NAME] = "";
 
-		if (why == REIN_WHY_HOST)
+		if (why == REIN_WHY_HOST || why == REIN_WHY_DENIED)
 			memcpy(detail, h.host, sizeof(detail));
 		else if (h.method.n < sizeof(detail))
 			memcpy(detail, h.method.p, h.method.n);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See network.h. */
+#include "engine/network.h"
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "sandbox/net/rule.h"
+
+const char *rein_network_name(enum rein_net net)
+{
+	static const char *const names[] = {
+		[REIN_NET_NONE] = "none",
+		[REIN_NET_HOST] = "host",
+		[REIN_NET_RESTRICTED] = "restricted",
+		[REIN_NET_OPEN] = "open",
+	};
+
+	return names[net];
+}
+
+/* Rules as they are collected; they stay the run's. */
+struct rules {
+	struct rein_net_rule *v;
+	size_t n, cap;
+};
+
+static int add(struct rules *to, const struct rein_net_rule *rule, struct rein_err *err)
+{
+	if (to->n == REIN_NET_RULES)
+		return rein_err_set(
+			err, REIN_E_LIMIT,
+			"more than %d host rules, the policy's and --allow-host together",
+			REIN_NET_RULES);
+	if (rein_grow(to->v, to->n, to->cap) < 0)
+		return rein_err_nomem(err);
+	to->v[to->n++] = *rule;
+	return 0;
+}
+
+static int parse(const char *section, const char *text, struct rein_net_rule *ret,
+		 struct rein_err *err)
+{
+	if (rein_rule_parse(text, ret, err) < 0)
+		return rein_err_prefix(err, "the policy's network.%s", section);
+	return 0;
+}
+
+/* One rule a port that the section names, for a rule that names none of its own. */
+static int add_at_ports(struct rules *to, struct rein_net_rule *rule,
+			const struct rein_policy_list *ports, struct rein_err *err)
+{
+	if (rule->first || !ports->n)
+		return add(to, rule, err);
+	for (size_t i = 0; i < ports->n; i++) {
+		struct rein_net_rule one = *rule;
+
+		if (!rein_ports_parse(ports->v[i], &one.first, &one.last))
+			return rein_err_set(err, REIN_E_INVALID,
+					    "the policy's network.ports has '%s': wanted a port, "
+					    "FIRST-LAST or \"*\"",
+					    ports->v[i]);
+		if (add(to, &one, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* Denied is a host at every port, unless ports are named with it. */
+static int add_denied(struct rules *to, const struct rein_policy_settings *s, struct rein_err *err)
+{
+	for (size_t i = 0; i < s->blocked_hosts.n; i++) {
+		struct rein_net_rule r;
+
+		if (parse("deny", s->blocked_hosts.v[i], &r, err) < 0)
+			return -err->code;
+		r.flags = (r.flags & REIN_RULE_ADDRESS) | REIN_RULE_DENY;
+		if (!r.first) {
+			r.first = 1;
+			r.last = 65535;
+		}
+		if (add(to, &r, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+static int add_allowed(struct rules *to, const struct rein_policy_settings *s, struct rein_err *err)
+{
+	for (size_t i = 0; i < s->hosts.n; i++) {
+		struct rein_net_rule r;
+
+		if (parse("allow", s->hosts.v[i], &r, err) < 0 ||
+		    add_at_ports(to, &r, &s->ports, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/* Open, but only at the ports that are named. */
+static int add_open(struct rules *to, const struct rein_policy_settings *s, struct rein_err *err)
+{
+	struct rein_net_rule name = {.name = "*"}, address = {.flags = REIN_RULE_ADDRESS};
+
+	if (add_at_ports(to, &name, &s->ports, err) < 0 ||
+	    add_at_ports(to, &address, &s->ports, err) < 0)
+		return -err->code;
+	return 0;
+}
+
+static int collect(const struct rein_run_opts *o, const struct rein_policy_settings *s,
+		   enum rein_net net, struct rules *to, struct rein_err *err)
+{
+	if (add_denied(to, s, err) < 0)
+		return -err->code;
+	for (size_t i = 0; o && i < o->network.nrules; i++)
+		if (add(to, &o->network.rules[i], err) < 0)
+			return -err->code;
+	if (add_allowed(to, s, err) < 0)
+		return -err->code;
+	return net == REIN_NET_OPEN && s->ports.n ? add_open(to, s, err) : 0;
+}
+
+int rein_network_check(const struct rein_policy_settings *s, struct rein_err *err)
+{
+	struct rules rules = {0};
+	int rc = collect(NULL, s, s->ports.n ? REIN_NET_OPEN : REIN_NET_RESTRICTED, &rules, err);
+
+	rein_free(rules.v);
+	return rc;
+}
+
+static enum rein_net choose(const struct rein_run_opts *o, const struct rein_policy_settings *s)
+{
+	static const enum rein_net modes[] = {
+		[REIN_POLICY_NET_NONE] = REIN_NET_NONE,
+		[REIN_POLICY_NET_RESTRICTED] = REIN_NET_RESTRICTED,
+		[REIN_POLICY_NET_OPEN] = REIN_NET_OPEN,
+	};
+
+	return o->net_chosen || s->net == REIN_POLICY_NET_NONE ? o->net : modes[s->net];
+}
+
+/* What a profile lets out is a volume of the network; the smaller one holds. */
+static void limit_egress(struct rein_net_budget *sent, uint64_t egress)
+{
+	if (egress && (!sent->bytes || sent->window_ns || egress < sent->bytes))
+		*sent = (struct rein_net_budget){.bytes = egress};
+}
+
+static int join_volumes(const struct rein_run_opts *o, const struct rein_run *r,
+			struct rein_net_policy *to, struct rein_err *err)
+{
+	struct rein_policy_limits limits = r->settings.limits;
+
+	/* one that is not there is told of later */
+	if (o->profile)
+		rein_policy_profile(r->policy, o->profile, &limits);
+	if (r->net == REIN_NET_HOST && (r->settings.blocked_hosts.n || limits.egress_bytes))
+		return rein_err_set(
+			err, REIN_E_DENIED,
+			"--net host has no gate that could keep the policy's %s; use --net open",
+			r->settings.blocked_hosts.n ? "network.deny" : "limits.egress");
+	if (!to->all.bytes)
+		to->all = r->settings.net_all;
+	if (!to->rate)
+		to->rate = r->settings.net_rate;
+	if (to->sent.bytes)
+		return 0;
+	to->sent = r->settings.net_sent;
+	limit_egress(&to->sent, limits.egress_bytes);
+	return 0;
+}
+
+int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	const struct rein_policy_settings *s = &r->settings;
+	struct rules rules = {0};
+
+	r->net = choose(o, s);
+	r->network = o->network;
+	if (join_volumes(o, r, &r->network, err) < 0)
+		return -err->code;
+	if (r->net != REIN_NET_RESTRICTED && r->net != REIN_NET_OPEN)
+		return 0;
+	if (!s->hosts.n && !s->blocked_hosts.n && !s->ports.n)
+		return 0;
+	if (collect(o, s, r->net, &rules, err) < 0) {
+		rein_free(rules.v);
+		return -err->code;
+	}
+	r->net_rules = rules.v;
+	r->network.rules = rules.v;
+	r->network.nrules = rules.n;
+	r->network.complete = r->net == REIN_NET_OPEN && s->ports.n;
+	return 0;
+}
+
+void rein_network_done(struct rein_run *r)
+{
+	rein_free(take_ptr(r->net_rules));
+	r->network = (struct rein_net_policy){0};
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network of a run: what the options say joined with the policy's network section.
+ *
+ * The command line comes first, as everywhere: its mode wins, its hosts come before the policy's, its
+ * volumes stand above. What the policy denies stays denied, whoever allows it; where nobody could keep
+ * that (--net host) the run is refused.
+ */
+#ifndef REIN_ENGINE_NETWORK_H
+#define REIN_ENGINE_NETWORK_H
+
+#include "engine/engine.h"
+
+/* Fill r->net and r->network from o and r's settings. The mode is "host" only if o says so. */
+int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
+void rein_network_done(struct rein_run *r);
+/* Is every host and port of a policy's section one? */
+int rein_network_check(const struct rein_policy_settings *s, struct rein_err *err);
+const char *rein_network_name(enum rein_net net); /* "none" … */
+
+#endif
