@@ -123,39 +123,6 @@ static void print_refusal(const struct rein_net_refusal *r)
 		  r->detail[0] ? rein_ui_path(r->detail) : "", r->detail[0] ? ")" : "", times);
 }
 
-/* The option that would allow it, or "". */
-static void remedy(const struct rein_net_refusal *r, char *to, size_t max)
-{
-	bool six = strchr(r->name, ':');
-	char name[REIN_NET_NAME + 2];
-
-	snprintf(name, sizeof(name), "%s%s%s", six ? "[" : "", r->name, six ? "]" : "");
-	to[0] = 0;
-	switch (r->why) {
-	case REIN_WHY_NO_RULE:
-	case REIN_WHY_PORT:
-	case REIN_WHY_NO_NAME:
-		if (r->port && r->port != 80 && r->port != 443)
-			snprintf(to, max, "--allow-host %s:%u", name, r->port);
-		else
-			snprintf(to, max, "--allow-host %s", r->name);
-		break;
-	case REIN_WHY_ADDRESS:
-		if (r->detail[0])
-			snprintf(to, max, "--allow-host %s", r->detail);
-		break;
-	case REIN_WHY_SNI:
-	case REIN_WHY_HOST:
-	case REIN_WHY_NO_SNI:
-	case REIN_WHY_NOT_TLS:
-	case REIN_WHY_NOT_HTTP:
-		snprintf(to, max, "--allow-host %s:%u,raw", name, r->port);
-		break;
-	default:
-		break;
-	}
-}
-
 void rein_net_print(const struct rein_net_report *r, const struct rein_run_opts *o, bool verbose)
 {
 	size_t shown = r->nrefusals < SHOWN || verbose ? r->nrefusals : SHOWN;
@@ -178,7 +145,7 @@ void rein_net_print(const struct rein_net_report *r, const struct rein_run_opts 
 	for (size_t i = 0; i < shown; i++) {
 		char text[600];
 
-		remedy(&r->refusals[i], text, sizeof(text));
+		rein_net_remedy(&r->refusals[i], text, sizeof(text));
 		if (!*text)
 			continue;
 		rein_more("to allow: %s", rein_ui_path(text));
@@ -197,7 +164,7 @@ static void json_refusal(struct rein_json *j, const struct rein_net_refusal *x)
 	rein_json_kstr(j, "why", rein_net_why_name(x->why));
 	rein_json_kstr(j, "message", rein_net_why_text(x->why));
 	rein_json_kstr(j, "detail", x->detail);
-	remedy(x, text, sizeof(text));
+	rein_net_remedy(x, text, sizeof(text));
 	rein_json_kstr(j, "ask", text);
 	rein_json_kstr(j, "severity", "medium");
 	rein_json_ku64(j, "count", x->count);

@@ -91,7 +91,7 @@ int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const
 		      struct rein_run *r, struct rein_err *err)
 {
 	*w = (struct rein_watcher){
-		.watch = {.fd = -1, .ask = ask, .begun = begun, .arg = w},
+		.watch = {.fd = -1, .ask = ask, .begun = begun, .refused = rein_network_refused, .arg = w},
 		.engine = e,
 		.opts = o,
 		.run = r,

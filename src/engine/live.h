@@ -6,6 +6,8 @@
 #ifndef REIN_ENGINE_LIVE_H
 #define REIN_ENGINE_LIVE_H
 
+#include <stdatomic.h>
+
 #include "engine/canary.h"
 #include "engine/engine.h"
 #include "sandbox/live.h"
@@ -20,6 +22,7 @@ struct rein_watcher {
 	int entry, place;
 	bool over;  /* the box is dead */
 	bool pause; /* an order that could not be written */
+	atomic_uint network_refusals; /* that were violations */
 	struct rein_canaries canaries;
 };
 

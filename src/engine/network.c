@@ -2,8 +2,11 @@
 /* See network.h. */
 #include "engine/network.h"
 
+#include <stdio.h>
+
 #include "base/auto.h"
 #include "base/str.h"
+#include "engine/live.h"
 #include "sandbox/net/rule.h"
 
 const char *rein_network_name(enum rein_net net)
@@ -199,4 +202,54 @@ void rein_network_done(struct rein_run *r)
 {
 	rein_free(take_ptr(r->net_rules));
 	r->network = (struct rein_net_policy){0};
+}
+
+/* --- what was refused --- */
+
+/* A box that asks for one name after the other is known by then; its report has the rest. */
+#define NOTED_MAX 64
+
+static bool is_address(const char *name)
+{
+	struct rein_addr ignored;
+
+	return rein_addr_parse(name, &ignored);
+}
+
+/*
+ * Did somebody try to reach what he must not? Not who asks what an address is called, whose client tries
+ * another transport to a host that is allowed, who pings, or who was merely too slow or too many.
+ */
+static bool is_violation(const struct rein_net_refusal *x)
+{
+	size_t n = strlen(x->name);
+
+	switch (x->why) {
+	case REIN_WHY_OTHER:
+	case REIN_WHY_SLOW:
+	case REIN_WHY_LIMIT:
+		return false;
+	case REIN_WHY_PROTOCOL:
+		return is_address(x->name);
+	case REIN_WHY_SOCKET:
+		return rein_streq(x->name, "vsock") || rein_streq(x->name, "packet");
+	default:
+		return n < 5 || !rein_streq(x->name + n - 5, ".arpa");
+	}
+}
+
+void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool over)
+{
+	struct rein_watcher *w = watcher;
+	char text[160], port[16] = "", ask[REIN_NET_NAME + 64];
+
+	if (!is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)
+		return;
+	w->over |= over;
+	rein_net_remedy(x, ask, sizeof(ask));
+	if (x->port)
+		snprintf(port, sizeof(port), ":%u", x->port);
+	snprintf(text, sizeof(text), "%.60s%s: %s%s%.50s", x->name, port, rein_net_why_text(x->why),
+		 *ask ? "; to ask for it: " : "", ask);
+	rein_engine_violation(w, REIN_VIOLATION_NETWORK, text);
 }

@@ -16,6 +16,11 @@ int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct 
 void rein_network_done(struct rein_run *r);
 /* Is every host and port of a policy's section one? */
 int rein_network_check(const struct rein_policy_settings *s, struct rein_err *err);
+/*
+ * A refusal, of a box that a watcher watches: a violation, if somebody tried what he must not. over: the
+ * box is dead. Thread-safe.
+ */
+void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool over);
 const char *rein_network_name(enum rein_net net); /* "none" … */
 
 #endif

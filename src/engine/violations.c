@@ -101,6 +101,7 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	struct rein_violations *all = &w->run->violations;
+	const char *agent = w->opts->who.agent;
 	bool high = rows[type].high, counted;
 	size_t highs = 0, mediums = 0;
 	struct rein_err ignored = {0};
@@ -114,11 +115,13 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	all->n++;
 	snprintf(line, sizeof(line), "%s (%s): %s", rows[type].name, high ? "high" : "medium", text);
 	rein_trail_act(&w->run->trail, REIN_EV_VIOLATION, rows[type].name, line, &ignored);
-	counted = count(w->engine->state.fd, w->opts->who.agent, high, &highs, &mediums);
-	if (w->opts->tell)
+	/* medium ones of nobody in particular add up to nothing: a file of them would only grow */
+	counted = (!high && !agent) || count(w->engine->state.fd, agent, high, &highs, &mediums);
+	/* nor are they news: what was refused is in the report */
+	if (w->opts->tell && (high || agent || type != REIN_VIOLATION_NETWORK))
 		w->opts->tell(w->opts->tell_arg, line);
 	/* medium ones add up to an agent's behaviour; runs of nobody in particular are not one agent's */
-	if (!all->safe_mode && (!counted || highs || (w->opts->who.agent && mediums > REIN_MEDIUM_MAX))) {
+	if (!all->safe_mode && (!counted || highs || (agent && mediums > REIN_MEDIUM_MAX))) {
 		enter_safe_mode(w, line);
 		if (w->opts->tell) {
 			if (w->over)

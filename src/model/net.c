@@ -2,6 +2,8 @@
 /* Names of the reasons, and the end of a report. */
 #include "model/net.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -13,6 +15,38 @@ static const struct {
 #include "model/netwhy.def"
 #undef WHY
 };
+
+void rein_net_remedy(const struct rein_net_refusal *x, char *to, size_t max)
+{
+	bool six = strchr(x->name, ':');
+	char name[REIN_NET_NAME + 2];
+
+	snprintf(name, sizeof(name), "%s%s%s", six ? "[" : "", x->name, six ? "]" : "");
+	to[0] = 0;
+	switch (x->why) {
+	case REIN_WHY_NO_RULE:
+	case REIN_WHY_PORT:
+	case REIN_WHY_NO_NAME:
+		if (x->port && x->port != 80 && x->port != 443)
+			snprintf(to, max, "--allow-host %s:%u", name, x->port);
+		else
+			snprintf(to, max, "--allow-host %s", x->name);
+		break;
+	case REIN_WHY_ADDRESS:
+		if (x->detail[0])
+			snprintf(to, max, "--allow-host %s", x->detail);
+		break;
+	case REIN_WHY_SNI:
+	case REIN_WHY_HOST:
+	case REIN_WHY_NO_SNI:
+	case REIN_WHY_NOT_TLS:
+	case REIN_WHY_NOT_HTTP:
+		snprintf(to, max, "--allow-host %s:%u,raw", name, x->port);
+		break;
+	default:
+		break;
+	}
+}
 
 bool rein_budget_parse(const char *text, struct rein_net_budget *ret)
 {
@@ -58,6 +92,14 @@ void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_re
 		r->dropped += more->count;
 	else
 		r->refusals[r->nrefusals++] = *more;
+}
+
+bool rein_net_report_is_first(const struct rein_net_report *r, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (r->refusals[k].port == r->refusals[i].port && rein_streq(r->refusals[k].name, r->refusals[i].name))
+			return false;
+	return true;
 }
 
 void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host *more)

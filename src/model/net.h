@@ -102,9 +102,13 @@ struct rein_net_report {
 
 /* Count one more of the same, or a new one. */
 void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_refusal *more);
+/* Is the i-th the first of its name and port? A client that tries again has not tried something else. */
+bool rein_net_report_is_first(const struct rein_net_report *r, size_t i);
 void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host *more);
 void rein_net_report_add(struct rein_net_report *r, const struct rein_net_report *more);
 void rein_net_report_done(struct rein_net_report *r);
+/* The option that would allow it, or "". */
+void rein_net_remedy(const struct rein_net_refusal *x, char *to, size_t max);
 const char *rein_net_why_name(uint32_t why); /* stable, for machines */
 const char *rein_net_why_text(uint32_t why); /* for people */
 

@@ -53,6 +53,7 @@ struct session {
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
 	struct rein_gate gate;
+	size_t told; /* of its refusals */
 	uint64_t active_ns;		   /* idle timeout: since when little happened, */
 	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
@@ -285,6 +286,7 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	if (note->has & REIN_BOX_HAS_LISTENER)
 		s->supervisor.listener = take_fd(&fds[next++]);
 	s->supervisor.box = s->box->pid;
+	s->supervisor.told = s->spec->watch;
 	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
 	s->supervisor.caps = s->spec->caps;
 	s->supervisor.watch = s->spec->watch_links;
@@ -485,6 +487,18 @@ static bool lingers(const struct session *s)
 	return s->relay.master >= 0 || s->supervisor.running || s->keeper.group.njoin;
 }
 
+/* What the gate refused since the last time. False: it has ended. */
+static bool hear_gate(struct session *s, bool over)
+{
+	const struct rein_net_report *r = &s->gate.report;
+	bool alive = rein_gate_read(&s->gate);
+
+	for (; s->told < r->nrefusals; s->told++)
+		if (s->spec->watch && rein_net_report_is_first(r, s->told))
+			s->spec->watch->refused(s->spec->watch->arg, &r->refusals[s->told], over);
+	return alive;
+}
+
 static int attend(struct session *s, struct rein_err *err)
 {
 	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, NOTICE, TERMINAL, NFDS = TERMINAL + 3 };
@@ -521,7 +535,7 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[SIGNALS].revents)
 			on_signal(s);
-		if (fds[GATE].revents && !rein_gate_read(&s->gate)) {
+		if (fds[GATE].revents && !hear_gate(s, false)) {
 			kill_box(s, REIN_BOX_LOST); /* the gate died: nobody guards the box */
 			fds[GATE].fd = -1;
 		}
@@ -701,6 +715,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
 	rein_gate_end(&s->gate);
+	hear_gate(s, true);
 	clear_up(s);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_linked_done(&s->supervisor.linked);

@@ -417,12 +417,16 @@ static int refuse_socket(struct rein_supervisor *s, const struct seccomp_notif *
 			   : family == AF_VSOCK		? "vsock"
 			   : family == AF_NETLINK	? "netlink"
 							: NULL;
+	size_t before;
 
 	if (name)
 		snprintf(r.name, sizeof(r.name), "%s", name);
 	else
 		snprintf(r.name, sizeof(r.name), "family %u", family);
+	before = s->sockets.nrefusals;
 	rein_net_report_refusal(&s->sockets, &r);
+	if (s->told && s->sockets.nrefusals > before && s->running && regain(s))
+		s->told->refused(s->told->arg, &r, false);
 	return internet ? -EPERM : family == AF_NETLINK ? -EPROTONOSUPPORT : -EAFNOSUPPORT;
 }
 

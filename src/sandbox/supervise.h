@@ -44,7 +44,8 @@ struct rein_supervisor {
 	struct rein_linkgroups *groups; /* as root, the thread's until it is joined; else */
 	struct rein_linkkeeper keeper;
 	struct rein_linked_list linked; /* at the end: what they were */
-	struct rein_net_report sockets; /* the thread's too: those that were refused */
+	struct rein_net_report sockets; /* the thread's too: those that were refused, */
+	const struct rein_box_watch *told; /* and who is told of them; or NULL */
 	struct rein_watchexec execs; /* the thread's until it is joined */
 	bool running;
 	pthread_t thread;
