@@ -30,6 +30,21 @@ const char *rein_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+size_t rein_unescape(char *s, size_t n)
+{
+	static const char from[] = {'\\', 'n', 't', 'r'}, to[] = {'\\', '\n', '\t', '\r'};
+	size_t out = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *at = s[i] == '\\' && i + 1 < n ? memchr(from, s[i + 1], sizeof(from)) : NULL;
+
+		s[out++] = at ? to[at - from] : s[i];
+		i += at != NULL;
+	}
+	s[out] = '\0';
+	return out;
+}
+
 static bool number(const char **s, uint64_t *ret)
 {
 	uint64_t v = 0;

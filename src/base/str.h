@@ -45,6 +45,11 @@ const char *rein_basename(const char *path);
 bool rein_parse_u64(const char *s, uint64_t max, uint64_t *ret);
 /* "90", "90s", "5m", "2h", "1d", "250ms" to nanoseconds. */
 bool rein_parse_duration(const char *s, uint64_t *ret_ns);
+/*
+ * A text on one line, as batches of texts are written: \\ \n \t \r become the byte they stand for, in place; any
+ * other backslash stays. The result, which is followed by a NUL (s[n] must be there), may hold any byte.
+ */
+size_t rein_unescape(char *s, size_t n);
 /* "4096", "64K", "10M", "2G", "1T" (powers of 1024). */
 bool rein_parse_size(const char *s, uint64_t *ret_bytes);
 

@@ -223,24 +223,6 @@ static int one(struct session *s, const char *text, size_t n, struct rein_buf *o
 	return 0;
 }
 
-/* \\ \n \t \r, in place */
-static size_t unescape(char *s, size_t n)
-{
-	size_t to = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		char ch = s[i];
-
-		if (ch == '\\' && i + 1 < n && strchr("\\ntr", s[i + 1])) {
-			ch = s[++i];
-			ch = (char)(ch == 'n' ? '\n' : ch == 't' ? '\t' : ch == 'r' ? '\r' : '\\');
-		}
-		s[to++] = ch;
-	}
-	s[to] = '\0';
-	return to;
-}
-
 static int batch(struct session *s, struct rein_buf *out, struct rein_err *err)
 {
 	auto_free char *line = NULL;
@@ -252,7 +234,7 @@ static int batch(struct session *s, struct rein_buf *out, struct rein_err *err)
 		size_t len = (size_t)n - (line[n - 1] == '\n');
 
 		line[len] = '\0';
-		rc = one(s, line, unescape(line, len), out, err);
+		rc = one(s, line, rein_unescape(line, len), out, err);
 		if (rc == 0 && out->n > (1 << 16))
 			rc = flush(out, err);
 	}

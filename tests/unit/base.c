@@ -120,6 +120,18 @@ static void numbers_people_write(void **state)
 	assert_false(rein_parse_u64("11", 10, &v));
 }
 
+static void texts_on_one_line(void **state)
+{
+	char text[] = "a\\nb\\\\n\\t\\r\\x\\", nul[] = {'\\', '\0', 'n', '\0'}, none[] = "";
+
+	(void)state;
+	assert_int_equal(rein_unescape(text, sizeof(text) - 1), 10);
+	assert_string_equal(text, "a\nb\\n\t\r\\x\\");
+	assert_int_equal(rein_unescape(nul, 3), 3);
+	assert_memory_equal(nul, "\\\0n", 4);
+	assert_int_equal(rein_unescape(none, 0), 0);
+}
+
 static void json_is_valid_for_any_bytes(void **state)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 10);
@@ -148,6 +160,7 @@ int main(void)
 		cmocka_unit_test(escapes_are_safe_for_a_terminal),
 		cmocka_unit_test(globs),
 		cmocka_unit_test(numbers_people_write),
+		cmocka_unit_test(texts_on_one_line),
 		cmocka_unit_test(json_is_valid_for_any_bytes),
 	};
 
