@@ -67,6 +67,32 @@ struct data h_echo(struct ctx *cx, struct call *c)
 	return data_of(&out, taint);
 }
 
+static bool plain_number(struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	return s.n && s.n < 18 && (s.p[0] != '0' || s.n == 1);
+}
+
+/* What one % of printf prints. False: nothing it knows, it stops there. */
+static bool directive(struct sbuf *out, char conversion, bool shaped, struct rein_str arg)
+{
+	if (!conversion || !strchr("sbdiuoxXcqaAeEfFgG(", conversion)) {
+		sbuf_char(out, HOLE);
+		return false;
+	}
+	if (shaped || !strchr("sbdiu", conversion)) /* cut, padded or rewritten */
+		sbuf_char(out, HOLE);
+	else if (conversion == 'b')
+		escapes(out, arg);
+	else if (conversion == 's' || plain_number(arg))
+		sbuf_str(out, arg);
+	else
+		sbuf_char(out, HOLE);
+	return true;
+}
+
 struct data h_printf(struct ctx *cx, struct call *c)
 {
 	struct sbuf out = {.a = cx->a};
@@ -101,21 +127,19 @@ struct data h_printf(struct ctx *cx, struct call *c)
 				k += 2;
 			} else {
 				struct rein_str arg = STR("");
+				size_t from = ++k;
 
-				k++;
-				while (k < fmt.n && strchr("-+ #0123456789.*'", fmt.p[k]))
-					k++;
+				for (; k < fmt.n && strchr("-+ #0123456789.*'", fmt.p[k]); k++)
+					next += fmt.p[k] == '*' && next < c->argc; /* a width is an argument, too */
 				if (next < c->argc) {
 					taint |= c->argv[next].taint;
 					arg = c->argv[next++].s;
 					used = true;
 				}
-				if (k < fmt.n && fmt.p[k] == 'b')
-					escapes(&out, arg);
-				else if (k < fmt.n && strchr("xXocefgi(", fmt.p[k]) && arg.n)
-					sbuf_char(&out, HOLE);
-				else
-					sbuf_str(&out, arg);
+				if (!directive(&out, k < fmt.n ? fmt.p[k] : 0, k > from, arg)) {
+					next = c->argc; /* an error ends it */
+					break;
+				}
 				k++;
 			}
 		}
