@@ -159,18 +159,30 @@ static void put_tables(FILE *f, const struct know_cmd *c, unsigned id, struct ma
 	made[n_made++] = *m;
 }
 
+static void put_numbers(FILE *f, const char *name, const uint16_t *v, size_t n)
+{
+	fprintf(f, "static const uint16_t %s[] = {", name);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%s%u,", i % 16 ? " " : "\n\t", v[i]);
+	fputs("\n};\n", f);
+}
+
 static void put_rest(FILE *f, const struct know *k)
 {
 	fputs("static const struct know_path paths[] = {\n", f);
 	for (size_t i = 0; i < k->n_paths; i++) {
 		fputs("\t{", f);
 		put(f, k->paths[i].pattern);
-		fprintf(f, ", %u, ", k->paths[i].cls);
+		fputs(", ", f);
 		put(f, k->paths[i].why);
-		fprintf(f, ", %u, %u, %lluull},\n", k->paths[i].kind, k->paths[i].len,
-			(unsigned long long)k->paths[i].mask);
+		fprintf(f, ", %lluull, %lluull, %u, %u, %u, %u},\n", (unsigned long long)k->paths[i].parts,
+			(unsigned long long)k->paths[i].starts, k->paths[i].cls, k->paths[i].kind, k->paths[i].len,
+			k->paths[i].shelf);
 	}
-	fputs("};\nstatic const struct know_env envs[] = {\n", f);
+	fputs("};\n", f);
+	put_numbers(f, "shelved", k->shelved, k->n_paths);
+	put_numbers(f, "shelves", k->shelves, KNOW_SHELVES + 1);
+	fputs("static const struct know_env envs[] = {\n", f);
 	for (size_t i = 0; i < k->n_envs; i++) {
 		fputs("\t{", f);
 		put(f, k->envs[i].pattern);
@@ -193,7 +205,7 @@ static void put_rest(FILE *f, const struct know *k)
 		fputs("},\n", f);
 	}
 	fprintf(f,
-		"};\nconst struct know know_builtin = {cmds, %zu, paths, %zu, envs, %zu, verbs, "
+		"};\nconst struct know know_builtin = {cmds, %zu, paths, %zu, shelved, shelves, envs, %zu, verbs, "
 		"%zu, examples, %zu};\n",
 		k->n_cmds, k->n_paths, k->n_envs, k->n_verbs, k->n_examples);
 }

@@ -9,7 +9,7 @@
 #include "classify/know_load.h"
 
 #define ARENA_MAX ((size_t)96 << 20)
-#define MAX_STEPS 2000
+#define MAX_STEPS 1000 /* some 500 commands: what 64 KiB may cost depends on it (bench/judge-speed) */
 #define MAX_TEXT  ((size_t)16 << 20)
 
 struct rein_classifier {

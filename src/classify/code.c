@@ -5,99 +5,101 @@
  */
 #include "classify/code.h"
 
+#define S(text, kind) {text, sizeof(text) - 1, kind}
 static const struct sink_name sinks[] = {
-	{"system", SINK_SHELL}, {"os.system", SINK_SHELL}, {"os.popen", SINK_SHELL},
-	{"popen", SINK_SHELL}, {"os.popen2", SINK_SHELL}, {"subprocess.run", SINK_SHELL},
-	{"subprocess.call", SINK_SHELL}, {"subprocess.Popen", SINK_SHELL},
-	{"subprocess.check_output", SINK_SHELL}, {"subprocess.check_call", SINK_SHELL},
-	{"subprocess.getoutput", SINK_SHELL}, {"subprocess.getstatusoutput", SINK_SHELL},
-	{"commands.getoutput", SINK_SHELL}, {"pty.spawn", SINK_SHELL}, {"os.execl", SINK_SHELL},
-	{"os.execv", SINK_SHELL}, {"os.execvp", SINK_SHELL}, {"os.execlp", SINK_SHELL},
-	{"os.execve", SINK_SHELL}, {"os.spawnl", SINK_SHELL}, {"os.spawnlp", SINK_SHELL},
-	{"os.posix_spawn", SINK_SHELL}, {"os.startfile", SINK_SHELL}, {"asyncio.create_subprocess_shell", SINK_SHELL},
-	{"exec", SINK_SHELL}, {".execSync", SINK_SHELL}, {"execSync", SINK_SHELL},
-	{".exec", SINK_NONE}, {"execFile", SINK_SHELL}, {"execFileSync", SINK_SHELL},
-	{".execFileSync", SINK_SHELL}, {".execFile", SINK_SHELL}, {"spawn", SINK_SHELL},
-	{".spawn", SINK_SHELL}, {"spawnSync", SINK_SHELL}, {".spawnSync", SINK_SHELL},
-	{"child_process.exec", SINK_SHELL}, {"cp.exec", SINK_SHELL}, {"shell_exec", SINK_SHELL},
-	{"passthru", SINK_SHELL}, {"proc_open", SINK_SHELL}, {"pcntl_exec", SINK_SHELL},
-	{"Kernel.system", SINK_SHELL}, {"Kernel.exec", SINK_SHELL}, {"Kernel.spawn", SINK_SHELL},
-	{"IO.popen", SINK_SHELL}, {"Open3.capture2", SINK_SHELL}, {"Open3.capture3", SINK_SHELL},
-	{"Open3.popen3", SINK_SHELL}, {"Process.spawn", SINK_SHELL}, {"os.execute", SINK_SHELL},
-	{"io.popen", SINK_SHELL}, {"Bun.spawn", SINK_SHELL}, {"Deno.run", SINK_SHELL},
-	{"Deno.Command", SINK_SHELL}, {"System.cmd", SINK_SHELL}, {"qx", SINK_SHELL},
-	{"Runtime.getRuntime", SINK_SHELL}, {"system2", SINK_SHELL}, {"shell", SINK_SHELL},
-	{"shutil.rmtree", SINK_RDEL}, {"rmtree", SINK_RDEL}, {"remove_tree", SINK_RDEL},
-	{".rm_rf", SINK_RDEL}, {".rm_r", SINK_RDEL}, {".remove_dir", SINK_RDEL},
-	{".remove_entry_secure", SINK_RDEL}, {".remove_entry", SINK_RDEL}, {".rmSync", SINK_RDEL},
-	{"rmSync", SINK_RDEL}, {"fs.rm", SINK_RDEL}, {".rmdirSync", SINK_RDEL},
-	{"fs.rmdir", SINK_RDEL}, {"rimraf", SINK_RDEL}, {"rimraf.sync", SINK_RDEL},
-	{"fs.promises.rm", SINK_RDEL}, {"fsPromises.rm", SINK_RDEL}, {".emptyDirSync", SINK_RDEL},
-	{".removeSync", SINK_RDEL}, {"Deno.remove", SINK_RDEL}, {"Deno.removeSync", SINK_RDEL},
-	{"File.rm_rf", SINK_RDEL}, {"os.removedirs", SINK_RDEL}, {"Dir.unlink", SINK_RDEL},
-	{"Dir.rmdir", SINK_RDEL}, {"Dir.delete", SINK_RDEL}, {"send2trash", SINK_RDEL},
-	{"os.remove", SINK_DEL}, {"os.unlink", SINK_DEL}, {"os.rmdir", SINK_DEL},
-	{"unlink", SINK_DEL}, {".unlink", SINK_DEL}, {".unlinkSync", SINK_DEL},
-	{"unlinkSync", SINK_DEL}, {"File.delete", SINK_DEL}, {"FileUtils.rm", SINK_DEL},
-	{"FileUtils.rm_f", SINK_DEL}, {"rmdir", SINK_DEL}, {".rmdir", SINK_DEL},
-	{"os.truncate", SINK_DEL}, {"os.rename", SINK_WRITE}, {"os.replace", SINK_WRITE},
-	{"shutil.move", SINK_WRITE}, {".renameSync", SINK_WRITE}, {"rename", SINK_WRITE},
-	{"FileUtils.mv", SINK_WRITE}, {"FileUtils.cp_r", SINK_READ}, {"FileUtils.cp", SINK_READ},
-	{"shutil.copy", SINK_READ}, {"shutil.copyfile", SINK_READ}, {"shutil.copytree", SINK_READ},
-	{"shutil.make_archive", SINK_WRITE}, {".truncateSync", SINK_WRITE},
-	{"open", SINK_OPEN}, {"File.open", SINK_OPEN}, {"fopen", SINK_OPEN}, {"io.open", SINK_OPEN},
-	{"os.open", SINK_OPEN}, {"codecs.open", SINK_OPEN}, {"File.new", SINK_OPEN},
-	{"IO.read", SINK_READ}, {"IO.readlines", SINK_READ}, {"File.read", SINK_READ},
-	{"File.readlines", SINK_READ}, {"File.foreach", SINK_READ}, {"File.binread", SINK_READ},
-	{".readFileSync", SINK_READ}, {"readFileSync", SINK_READ}, {".readFile", SINK_READ},
-	{".createReadStream", SINK_READ}, {"file_get_contents", SINK_READ}, {"readfile", SINK_READ},
-	{"file", SINK_READ}, {".read_text", SINK_READ}, {".read_bytes", SINK_READ},
-	{"Path", SINK_READ}, {"pathlib.Path", SINK_READ}, {"pathlib.PurePath", SINK_READ},
-	{"Deno.readTextFile", SINK_READ}, {"Bun.file", SINK_READ}, {"np.loadtxt", SINK_READ},
-	{"pd.read_csv", SINK_READ}, {"show_source", SINK_READ}, {"highlight_file", SINK_READ},
-	{".writeFileSync", SINK_WRITE}, {".writeFile", SINK_WRITE}, {"file_put_contents", SINK_WRITE},
-	{"File.write", SINK_WRITE}, {"IO.write", SINK_WRITE}, {".write_text", SINK_WRITE},
-	{".write_bytes", SINK_WRITE}, {".appendFileSync", SINK_WRITE},
-	{".createWriteStream", SINK_WRITE}, {".symlinkSync", SINK_WRITE}, {"os.symlink", SINK_WRITE},
-	{"os.mkdir", SINK_MAKE}, {"os.makedirs", SINK_MAKE}, {".mkdirSync", SINK_MAKE},
-	{".mkdir", SINK_MAKE}, {"mkdir", SINK_MAKE}, {".touch", SINK_MAKE},
-	{"os.chmod", SINK_ATTR}, {"os.chown", SINK_ATTR}, {".chmodSync", SINK_ATTR},
-	{"chmod", SINK_ATTR}, {"File.chmod", SINK_ATTR}, {"chown", SINK_ATTR},
-	{"eval", SINK_DYN}, {"__import__", SINK_DYN}, {"getattr", SINK_DYN}, {"compile", SINK_DYN},
-	{"execfile", SINK_DYN}, {"importlib.import_module", SINK_DYN}, {"Function", SINK_DYN},
-	{"vm.runInThisContext", SINK_DYN}, {"vm.runInNewContext", SINK_DYN}, {"globals", SINK_DYN},
-	{"instance_eval", SINK_DYN}, {"class_eval", SINK_DYN}, {".instance_eval", SINK_DYN},
-	{"create_function", SINK_DYN}, {"assert", SINK_NONE}, {"call_user_func", SINK_DYN},
-	{"loadstring", SINK_DYN}, {"load", SINK_DYN}, {"dofile", SINK_DYN}, {"runpy.run_path", SINK_DYN},
-	{"runpy.run_module", SINK_DYN}, {"types.FunctionType", SINK_DYN}, {"builtins.exec", SINK_DYN},
-	{"builtins.eval", SINK_DYN}, {".send", SINK_NONE}, {"include", SINK_DYN}, {"pickle.loads", SINK_DYN},
-	{"marshal.loads", SINK_DYN}, {"ctypes.CDLL", SINK_DYN}, {"process.binding", SINK_DYN},
-	{"base64.b64decode", SINK_DECODE}, {"b64decode", SINK_DECODE}, {"bytes.fromhex", SINK_DECODE},
-	{"bytearray.fromhex", SINK_DECODE}, {"binascii.unhexlify", SINK_DECODE}, {"atob", SINK_DECODE},
-	{"codecs.decode", SINK_DECODE}, {"zlib.decompress", SINK_DECODE}, {"base64_decode", SINK_DECODE},
-	{"Base64.decode64", SINK_DECODE}, {"decode_base64", SINK_DECODE}, {"gzinflate", SINK_DECODE},
-	{"str_rot13", SINK_DECODE}, {"unpack", SINK_DECODE}, {"pack", SINK_DECODE},
-	{"hex2bin", SINK_DECODE}, {"Buffer.from", SINK_DECODE}, {"String.fromCharCode", SINK_DECODE},
-	{"socket.socket", SINK_NET}, {"socket.create_connection", SINK_NET}, {"socket", SINK_NET},
-	{"urllib.request.urlopen", SINK_NET}, {"urllib.request.urlretrieve", SINK_NET},
-	{"urlopen", SINK_NET}, {"requests.get", SINK_NET}, {"requests.post", SINK_NET},
-	{"requests.put", SINK_NET}, {"requests.delete", SINK_NET}, {"http.client.HTTPConnection", SINK_NET},
-	{"http.client.HTTPSConnection", SINK_NET}, {"fetch", SINK_NET}, {"axios", SINK_NET},
-	{"axios.get", SINK_NET}, {"axios.post", SINK_NET}, {"http.get", SINK_NET},
-	{"https.get", SINK_NET}, {"https.request", SINK_NET}, {"http.request", SINK_NET},
-	{"net.connect", SINK_NET}, {"net.Socket", SINK_NET}, {"net.createConnection", SINK_NET},
-	{"dgram.createSocket", SINK_NET}, {"TCPSocket.new", SINK_NET}, {"TCPSocket.open", SINK_NET},
-	{"Net.HTTP.get", SINK_NET}, {"Net.HTTP.post", SINK_NET}, {"IO.Socket.INET.new", SINK_NET},
-	{"fsockopen", SINK_NET}, {"curl_exec", SINK_NET}, {"URI.open", SINK_NET},
-	{"LWP.Simple.get", SINK_NET}, {"dns.resolve", SINK_NET}, {"smtplib.SMTP", SINK_NET},
-	{".execute", SINK_SQL}, {".executescript", SINK_SQL}, {".executemany", SINK_SQL},
-	{".query", SINK_SQL}, {"mysqli_query", SINK_SQL}, {"pg_query", SINK_SQL},
-	{"os.environ", SINK_ENV}, {"process.env", SINK_ENV}, {"ENV", SINK_ENV}, {"getenv", SINK_NONE},
-	{"os.kill", SINK_RISKY}, {"process.kill", SINK_RISKY}, {"kill", SINK_RISKY},
-	{"os.fork", SINK_RISKY}, {"fork", SINK_RISKY}, {"os.setuid", SINK_RISKY},
-	{"os.setgid", SINK_RISKY}, {"syscall", SINK_RISKY}, {"os._exit", SINK_NONE},
-	{"setTimeout", SINK_NONE}, {"input", SINK_NONE},
+	S("system", SINK_SHELL), S("os.system", SINK_SHELL), S("os.popen", SINK_SHELL),
+	S("popen", SINK_SHELL), S("os.popen2", SINK_SHELL), S("subprocess.run", SINK_SHELL),
+	S("subprocess.call", SINK_SHELL), S("subprocess.Popen", SINK_SHELL),
+	S("subprocess.check_output", SINK_SHELL), S("subprocess.check_call", SINK_SHELL),
+	S("subprocess.getoutput", SINK_SHELL), S("subprocess.getstatusoutput", SINK_SHELL),
+	S("commands.getoutput", SINK_SHELL), S("pty.spawn", SINK_SHELL), S("os.execl", SINK_SHELL),
+	S("os.execv", SINK_SHELL), S("os.execvp", SINK_SHELL), S("os.execlp", SINK_SHELL),
+	S("os.execve", SINK_SHELL), S("os.spawnl", SINK_SHELL), S("os.spawnlp", SINK_SHELL),
+	S("os.posix_spawn", SINK_SHELL), S("os.startfile", SINK_SHELL), S("asyncio.create_subprocess_shell", SINK_SHELL),
+	S("exec", SINK_SHELL), S(".execSync", SINK_SHELL), S("execSync", SINK_SHELL),
+	S(".exec", SINK_NONE), S("execFile", SINK_SHELL), S("execFileSync", SINK_SHELL),
+	S(".execFileSync", SINK_SHELL), S(".execFile", SINK_SHELL), S("spawn", SINK_SHELL),
+	S(".spawn", SINK_SHELL), S("spawnSync", SINK_SHELL), S(".spawnSync", SINK_SHELL),
+	S("child_process.exec", SINK_SHELL), S("cp.exec", SINK_SHELL), S("shell_exec", SINK_SHELL),
+	S("passthru", SINK_SHELL), S("proc_open", SINK_SHELL), S("pcntl_exec", SINK_SHELL),
+	S("Kernel.system", SINK_SHELL), S("Kernel.exec", SINK_SHELL), S("Kernel.spawn", SINK_SHELL),
+	S("IO.popen", SINK_SHELL), S("Open3.capture2", SINK_SHELL), S("Open3.capture3", SINK_SHELL),
+	S("Open3.popen3", SINK_SHELL), S("Process.spawn", SINK_SHELL), S("os.execute", SINK_SHELL),
+	S("io.popen", SINK_SHELL), S("Bun.spawn", SINK_SHELL), S("Deno.run", SINK_SHELL),
+	S("Deno.Command", SINK_SHELL), S("System.cmd", SINK_SHELL), S("qx", SINK_SHELL),
+	S("Runtime.getRuntime", SINK_SHELL), S("system2", SINK_SHELL), S("shell", SINK_SHELL),
+	S("shutil.rmtree", SINK_RDEL), S("rmtree", SINK_RDEL), S("remove_tree", SINK_RDEL),
+	S(".rm_rf", SINK_RDEL), S(".rm_r", SINK_RDEL), S(".remove_dir", SINK_RDEL),
+	S(".remove_entry_secure", SINK_RDEL), S(".remove_entry", SINK_RDEL), S(".rmSync", SINK_RDEL),
+	S("rmSync", SINK_RDEL), S("fs.rm", SINK_RDEL), S(".rmdirSync", SINK_RDEL),
+	S("fs.rmdir", SINK_RDEL), S("rimraf", SINK_RDEL), S("rimraf.sync", SINK_RDEL),
+	S("fs.promises.rm", SINK_RDEL), S("fsPromises.rm", SINK_RDEL), S(".emptyDirSync", SINK_RDEL),
+	S(".removeSync", SINK_RDEL), S("Deno.remove", SINK_RDEL), S("Deno.removeSync", SINK_RDEL),
+	S("File.rm_rf", SINK_RDEL), S("os.removedirs", SINK_RDEL), S("Dir.unlink", SINK_RDEL),
+	S("Dir.rmdir", SINK_RDEL), S("Dir.delete", SINK_RDEL), S("send2trash", SINK_RDEL),
+	S("os.remove", SINK_DEL), S("os.unlink", SINK_DEL), S("os.rmdir", SINK_DEL),
+	S("unlink", SINK_DEL), S(".unlink", SINK_DEL), S(".unlinkSync", SINK_DEL),
+	S("unlinkSync", SINK_DEL), S("File.delete", SINK_DEL), S("FileUtils.rm", SINK_DEL),
+	S("FileUtils.rm_f", SINK_DEL), S("rmdir", SINK_DEL), S(".rmdir", SINK_DEL),
+	S("os.truncate", SINK_DEL), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
+	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
+	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
+	S("shutil.copy", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
+	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
+	S("open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN), S("io.open", SINK_OPEN),
+	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("File.new", SINK_OPEN),
+	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
+	S("File.readlines", SINK_READ), S("File.foreach", SINK_READ), S("File.binread", SINK_READ),
+	S(".readFileSync", SINK_READ), S("readFileSync", SINK_READ), S(".readFile", SINK_READ),
+	S(".createReadStream", SINK_READ), S("file_get_contents", SINK_READ), S("readfile", SINK_READ),
+	S("file", SINK_READ), S(".read_text", SINK_READ), S(".read_bytes", SINK_READ),
+	S("Path", SINK_READ), S("pathlib.Path", SINK_READ), S("pathlib.PurePath", SINK_READ),
+	S("Deno.readTextFile", SINK_READ), S("Bun.file", SINK_READ), S("np.loadtxt", SINK_READ),
+	S("pd.read_csv", SINK_READ), S("show_source", SINK_READ), S("highlight_file", SINK_READ),
+	S(".writeFileSync", SINK_WRITE), S(".writeFile", SINK_WRITE), S("file_put_contents", SINK_WRITE),
+	S("File.write", SINK_WRITE), S("IO.write", SINK_WRITE), S(".write_text", SINK_WRITE),
+	S(".write_bytes", SINK_WRITE), S(".appendFileSync", SINK_WRITE),
+	S(".createWriteStream", SINK_WRITE), S(".symlinkSync", SINK_WRITE), S("os.symlink", SINK_WRITE),
+	S("os.mkdir", SINK_MAKE), S("os.makedirs", SINK_MAKE), S(".mkdirSync", SINK_MAKE),
+	S(".mkdir", SINK_MAKE), S("mkdir", SINK_MAKE), S(".touch", SINK_MAKE),
+	S("os.chmod", SINK_ATTR), S("os.chown", SINK_ATTR), S(".chmodSync", SINK_ATTR),
+	S("chmod", SINK_ATTR), S("File.chmod", SINK_ATTR), S("chown", SINK_ATTR),
+	S("eval", SINK_DYN), S("__import__", SINK_DYN), S("getattr", SINK_DYN), S("compile", SINK_DYN),
+	S("execfile", SINK_DYN), S("importlib.import_module", SINK_DYN), S("Function", SINK_DYN),
+	S("vm.runInThisContext", SINK_DYN), S("vm.runInNewContext", SINK_DYN), S("globals", SINK_DYN),
+	S("instance_eval", SINK_DYN), S("class_eval", SINK_DYN), S(".instance_eval", SINK_DYN),
+	S("create_function", SINK_DYN), S("assert", SINK_NONE), S("call_user_func", SINK_DYN),
+	S("loadstring", SINK_DYN), S("load", SINK_DYN), S("dofile", SINK_DYN), S("runpy.run_path", SINK_DYN),
+	S("runpy.run_module", SINK_DYN), S("types.FunctionType", SINK_DYN), S("builtins.exec", SINK_DYN),
+	S("builtins.eval", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN),
+	S("marshal.loads", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
+	S("base64.b64decode", SINK_DECODE), S("b64decode", SINK_DECODE), S("bytes.fromhex", SINK_DECODE),
+	S("bytearray.fromhex", SINK_DECODE), S("binascii.unhexlify", SINK_DECODE), S("atob", SINK_DECODE),
+	S("codecs.decode", SINK_DECODE), S("zlib.decompress", SINK_DECODE), S("base64_decode", SINK_DECODE),
+	S("Base64.decode64", SINK_DECODE), S("decode_base64", SINK_DECODE), S("gzinflate", SINK_DECODE),
+	S("str_rot13", SINK_DECODE), S("unpack", SINK_DECODE), S("pack", SINK_DECODE),
+	S("hex2bin", SINK_DECODE), S("Buffer.from", SINK_DECODE), S("String.fromCharCode", SINK_DECODE),
+	S("socket.socket", SINK_NET), S("socket.create_connection", SINK_NET), S("socket", SINK_NET),
+	S("urllib.request.urlopen", SINK_NET), S("urllib.request.urlretrieve", SINK_NET),
+	S("urlopen", SINK_NET), S("requests.get", SINK_NET), S("requests.post", SINK_NET),
+	S("requests.put", SINK_NET), S("requests.delete", SINK_NET), S("http.client.HTTPConnection", SINK_NET),
+	S("http.client.HTTPSConnection", SINK_NET), S("fetch", SINK_NET), S("axios", SINK_NET),
+	S("axios.get", SINK_NET), S("axios.post", SINK_NET), S("http.get", SINK_NET),
+	S("https.get", SINK_NET), S("https.request", SINK_NET), S("http.request", SINK_NET),
+	S("net.connect", SINK_NET), S("net.Socket", SINK_NET), S("net.createConnection", SINK_NET),
+	S("dgram.createSocket", SINK_NET), S("TCPSocket.new", SINK_NET), S("TCPSocket.open", SINK_NET),
+	S("Net.HTTP.get", SINK_NET), S("Net.HTTP.post", SINK_NET), S("IO.Socket.INET.new", SINK_NET),
+	S("fsockopen", SINK_NET), S("curl_exec", SINK_NET), S("URI.open", SINK_NET),
+	S("LWP.Simple.get", SINK_NET), S("dns.resolve", SINK_NET), S("smtplib.SMTP", SINK_NET),
+	S(".execute", SINK_SQL), S(".executescript", SINK_SQL), S(".executemany", SINK_SQL),
+	S(".query", SINK_SQL), S("mysqli_query", SINK_SQL), S("pg_query", SINK_SQL),
+	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("getenv", SINK_NONE),
+	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
+	S("os.fork", SINK_RISKY), S("fork", SINK_RISKY), S("os.setuid", SINK_RISKY),
+	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY), S("os._exit", SINK_NONE),
+	S("setTimeout", SINK_NONE), S("input", SINK_NONE),
 };
+#undef S
 
 /* Modules that only compute. Anything else imported is not proven harmless. */
 static const char safe_modules[] =
@@ -126,13 +128,14 @@ static enum sink sink_of(struct rein_str name)
 	enum sink found = SINK_NONE;
 
 	for (size_t k = 0; k < ARRAY_SIZE(sinks); k++) {
-		const char *s = sinks[k].name;
+		const struct sink_name *s = &sinks[k];
 
-		if (s[0] == '.' ? str_ends(name, s) : str_is(name, s)) {
-			found = sinks[k].sink;
-			if (found != SINK_NONE)
-				return found;
-		}
+		if (s->n > name.n || (s->n < name.n && s->name[0] != '.') || s->name[s->n - 1] != name.p[name.n - 1] ||
+		    memcmp(name.p + name.n - s->n, s->name, s->n) != 0)
+			continue;
+		found = s->sink;
+		if (found != SINK_NONE)
+			return found;
 	}
 	return found;
 }
@@ -162,7 +165,7 @@ static bool literal_arg(const struct code *c, size_t k, struct rein_str *ret, si
 		struct sbuf both = {.a = c->cx->a};
 		size_t s = *after;
 
-		if (punct(c, s, '+') || (punct(c, s, '.') && code_lang_is(c, "perl php")))
+		if (punct(c, s, '+') || (punct(c, s, '.') && code_lang_is(c, LANG_PERL | LANG_PHP)))
 			s++;
 		if (s >= c->n || c->t[s].kind != TOK_STR)
 			return s == *after;
@@ -178,7 +181,7 @@ static bool is_call(const struct code *c, size_t k)
 {
 	if (punct(c, k + 1, '('))
 		return true;
-	return code_lang_is(c, "ruby perl php lua") && k + 1 < c->n &&
+	return code_lang_is(c, LANG_RUBY | LANG_PERL | LANG_PHP | LANG_LUA) && k + 1 < c->n &&
 	       (c->t[k + 1].kind == TOK_STR || c->t[k + 1].kind == TOK_NAME ||
 		punct(c, k + 1, '$') || punct(c, k + 1, '<'));
 }
@@ -284,14 +287,14 @@ static void open_call(struct code *c, size_t k)
 			write = true;
 		if (str_in(c->t[j].s, "a ab a+ >>"))
 			write = append = true;
-		if (code_lang_is(c, "perl") && (str_in(c->t[j].s, "|- -|") || str_ends(c->t[j].s, "|") ||
+		if (code_lang_is(c, LANG_PERL) && (str_in(c->t[j].s, "|- -|") || str_ends(c->t[j].s, "|") ||
 					   str_starts(c->t[j].s, "|"))) {
 			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
 			run_text(c->cx, c->t[j].s, c->at, &io);
 		}
-		if (code_lang_is(c, "perl") && !str_in(c->t[j].s, "< > >> +< <:utf8 >:utf8"))
+		if (code_lang_is(c, LANG_PERL) && !str_in(c->t[j].s, "< > >> +< <:utf8 >:utf8"))
 			f.s = c->t[j].s;
-		if (code_lang_is(c, "ruby") && str_starts(c->t[j].s, "|"))
+		if (code_lang_is(c, LANG_RUBY) && str_starts(c->t[j].s, "|"))
 			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
 	}
 	if (f.s.n && f.s.p[0] == '<')
@@ -339,9 +342,9 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 			     c->at, show(c->cx, name), "calls something that says it destroys");
 		return;
 	}
-	if (s == SINK_SHELL && str_is(name, "exec") && code_lang_is(c, "python"))
+	if (s == SINK_SHELL && str_is(name, "exec") && code_lang_is(c, LANG_PYTHON))
 		s = SINK_DYN;
-	if (s == SINK_OPEN && code_lang_is(c, "node"))
+	if (s == SINK_OPEN && code_lang_is(c, LANG_NODE))
 		return;
 	if (s == SINK_DECODE) {
 		*flags |= 1;
@@ -363,7 +366,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	}
 	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN)) {
 		/* f = os.system; a bare mention hides the call */
-		if (memchr(name.p, '.', name.n) || code_lang_is(c, "python node"))
+		if (memchr(name.p, '.', name.n) || code_lang_is(c, LANG_PYTHON | LANG_NODE))
 			say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
@@ -419,7 +422,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 static void imports(struct code *c, size_t k)
 {
 	struct rein_str name = c->t[k].s, mod = {0};
-	bool py = code_lang_is(c, "python");
+	bool py = code_lang_is(c, LANG_PYTHON);
 
 	if (py && (str_is(name, "import") || str_is(name, "from"))) {
 		for (size_t j = k + 1; j < c->n; j++) {
@@ -431,7 +434,7 @@ static void imports(struct code *c, size_t k)
 			mod = c->t[j].s;
 			dot = memchr(mod.p, '.', mod.n);
 			top = dot ? str_to(mod, (size_t)(dot - mod.p)) : mod;
-			if (!str_in(mod, safe_modules) && !str_in(top, safe_modules) &&
+			if (!str_in(mod, safe_modules) && (!dot || !str_in(top, safe_modules)) &&
 			    !str_in(top, "subprocess socket urllib requests http"))
 				say(c, REIN_LEVEL_RISKY, mod,
 				    "code that uses a module whose effects are not known");
@@ -446,7 +449,7 @@ static void imports(struct code *c, size_t k)
 		/* "from os import system": later calls have no module in front */
 		return;
 	}
-	if (code_lang_is(c, "node ruby") &&
+	if (code_lang_is(c, LANG_NODE | LANG_RUBY) &&
 	    str_in(name, "require import require_relative") && is_call(c, k)) {
 		size_t after;
 
@@ -461,7 +464,7 @@ static void imports(struct code *c, size_t k)
 		}
 		return;
 	}
-	if (code_lang_is(c, "perl") && str_in(name, "use require") && k + 1 < c->n &&
+	if (code_lang_is(c, LANG_PERL) && str_in(name, "use require") && k + 1 < c->n &&
 	    c->t[k + 1].kind == TOK_NAME) {
 		struct sbuf colons = {.a = c->cx->a};
 
@@ -532,14 +535,16 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		return;
 	c = arena_new(cx->a, struct code);
 	c->cx = cx;
-	c->lang = lang;
+	c->lang = code_lang_of(lang);
 	c->s = text;
 	c->at = at;
+	c->max = text.n < MAX_TOKS ? text.n + 1 : MAX_TOKS; /* none is shorter than a byte */
+	c->t = arena_alloc(cx->a, c->max * sizeof(*c->t));
 	code_lex(c);
 	if (c->overflow)
 		cx_incomplete(cx, at, "the program on the command line is too long");
 	for (size_t k = 0; k < c->n; k++) {
-		if (c->t[k].kind == TOK_STR && c->t[k].backtick && !code_lang_is(c, "node")) {
+		if (c->t[k].kind == TOK_STR && c->t[k].backtick && !code_lang_is(c, LANG_NODE)) {
 			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
 			run_text(cx, c->t[k].s, at, &io);
 			continue;
@@ -560,8 +565,8 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
 	if ((flags & 2) && (flags & 8))
 		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
-	if (code_lang_is(c, "perl ruby lua php"))
+	if (code_lang_is(c, LANG_PERL | LANG_RUBY | LANG_LUA | LANG_PHP))
 		raw_check(c);
-	if (!code_lang_is(c, "python node perl ruby php lua r"))
+	if (!code_lang_is(c, LANG_PYTHON | LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_LUA | LANG_R))
 		say(c, REIN_LEVEL_RISKY, rein_str(lang), "a program in a language that is not looked into");
 }

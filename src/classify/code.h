@@ -27,7 +27,7 @@ enum sink {
 
 struct sink_name {
 	const char *name; /* dotted; a leading dot: any object */
-	enum sink sink;
+	uint8_t n, sink;
 };
 
 enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };
@@ -40,19 +40,36 @@ struct tok {
 	bool backtick;
 };
 
+enum code_lang {
+	LANG_OTHER,
+	LANG_PYTHON = 1 << 0,
+	LANG_NODE = 1 << 1,
+	LANG_PERL = 1 << 2,
+	LANG_RUBY = 1 << 3,
+	LANG_PHP = 1 << 4,
+	LANG_LUA = 1 << 5,
+	LANG_R = 1 << 6,
+	LANG_ELIXIR = 1 << 7,
+	LANG_JAVA = 1 << 8,
+};
+
 struct code {
 	struct ctx *cx;
-	const char *lang;
+	enum code_lang lang;
 	struct rein_str s;
 	struct range at;
-	struct tok t[MAX_TOKS];
-	size_t n;
+	struct tok *t;
+	size_t n, max;
 	bool overflow;
 };
 
+static inline bool code_lang_is(const struct code *c, unsigned any)
+{
+	return c->lang & any;
+}
 
 /* codelex.c */
-bool code_lang_is(const struct code *c, const char *list);
+enum code_lang code_lang_of(const char *name);
 bool code_name1(char c);
 bool code_digit(char c);
 void code_lex(struct code *c);

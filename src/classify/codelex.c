@@ -2,9 +2,14 @@
 /* One lexer for the inline code of python, node, perl, ruby, php and lua: names, strings, calls. */
 #include "classify/code.h"
 
-bool code_lang_is(const struct code *c, const char *list)
+enum code_lang code_lang_of(const char *name)
 {
-	return str_in(rein_str(c->lang), list);
+	static const char *const names[] = {"python", "node", "perl", "ruby", "php", "lua", "r", "elixir", "java"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return (enum code_lang)(1u << i);
+	return LANG_OTHER;
 }
 
 bool code_name1(char c)
@@ -20,9 +25,9 @@ bool code_digit(char c)
 
 static struct tok *add_tok(struct code *c, enum tok_kind kind, struct rein_str s)
 {
-	if (c->n == MAX_TOKS) {
+	if (c->n == c->max) {
 		c->overflow = true;
-		return &c->t[MAX_TOKS - 1];
+		return &c->t[c->max - 1];
 	}
 	c->t[c->n] = (struct tok){.kind = kind, .s = s};
 	return &c->t[c->n++];
@@ -56,7 +61,7 @@ static size_t lex_string(struct code *c, size_t i)
 {
 	struct sbuf text = {.a = c->cx->a};
 	char q = c->s.p[i];
-	bool triple = code_lang_is(c, "python") && i + 2 < c->s.n && c->s.p[i + 1] == q &&
+	bool triple = code_lang_is(c, LANG_PYTHON) && i + 2 < c->s.n && c->s.p[i + 1] == q &&
 		      c->s.p[i + 2] == q;
 	bool joined = false;
 	struct tok *t;
@@ -73,9 +78,9 @@ static size_t lex_string(struct code *c, size_t i)
 			i += shell_ansi_escape(c->s.p + i, c->s.n - i, &text, &stop);
 			continue;
 		}
-		if ((c->s.p[i] == '$' && q != '\'' && code_lang_is(c, "perl php")) ||
+		if ((c->s.p[i] == '$' && q != '\'' && code_lang_is(c, LANG_PERL | LANG_PHP)) ||
 		    (c->s.p[i] == '#' && i + 1 < c->s.n && c->s.p[i + 1] == '{' && q != '\'' &&
-		     code_lang_is(c, "ruby")) ||
+		     code_lang_is(c, LANG_RUBY)) ||
 		    (c->s.p[i] == '$' && i + 1 < c->s.n && c->s.p[i + 1] == '{' && q == '`'))
 			joined = true;
 		if (c->s.p[i] == HOLE)
@@ -98,13 +103,13 @@ static bool lex_quotelike(struct code *c, size_t *i)
 	const char *at, *end;
 	struct tok *t;
 
-	if (code_lang_is(c, "perl") && c->s.p[j] == 'q') {
+	if (code_lang_is(c, LANG_PERL) && c->s.p[j] == 'q') {
 		j++;
 		if (j < c->s.n && (c->s.p[j] == 'q' || c->s.p[j] == 'w' || c->s.p[j] == 'x')) {
 			shell = c->s.p[j] == 'x';
 			j++;
 		}
-	} else if (code_lang_is(c, "ruby") && c->s.p[j] == '%' && j + 1 < c->s.n &&
+	} else if (code_lang_is(c, LANG_RUBY) && c->s.p[j] == '%' && j + 1 < c->s.n &&
 		   strchr("xqQwW(", c->s.p[j + 1])) {
 		shell = c->s.p[j + 1] == 'x';
 		j += c->s.p[j + 1] == '(' ? 1 : 2;
@@ -134,7 +139,7 @@ static size_t skip_line(const struct code *c, size_t i)
 
 void code_lex(struct code *c)
 {
-	bool hash = code_lang_is(c, "python ruby perl php r elixir"), slash = code_lang_is(c, "node php java");
+	bool hash = code_lang_is(c, LANG_PYTHON | LANG_RUBY | LANG_PERL | LANG_PHP | LANG_R | LANG_ELIXIR), slash = code_lang_is(c, LANG_NODE | LANG_PHP | LANG_JAVA);
 	size_t i = 0;
 
 	while (i < c->s.n && !c->overflow) {
@@ -144,7 +149,7 @@ void code_lex(struct code *c)
 			i++;
 		} else if (ch == '#' && hash && !(i && c->s.p[i - 1] == '$')) {
 			i = skip_line(c, i);
-		} else if (ch == '-' && d == '-' && code_lang_is(c, "lua")) {
+		} else if (ch == '-' && d == '-' && code_lang_is(c, LANG_LUA)) {
 			i = skip_line(c, i);
 		} else if (ch == '/' && d == '/' && slash) {
 			i = skip_line(c, i);
@@ -155,11 +160,11 @@ void code_lex(struct code *c)
 		} else if (lex_quotelike(c, &i)) {
 			continue;
 		} else if (ch == '"' || ch == '\'' ||
-			   (ch == '`' && code_lang_is(c, "node perl ruby php"))) {
+			   (ch == '`' && code_lang_is(c, LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP))) {
 			i = lex_string(c, i);
 		} else if (code_name1(ch)) {
 			/* prefixes of python strings */
-			if (code_lang_is(c, "python") && strchr("rbfuRBFU", ch) && (d == '"' || d == '\'')) {
+			if (code_lang_is(c, LANG_PYTHON) && strchr("rbfuRBFU", ch) && (d == '"' || d == '\'')) {
 				size_t before = c->n;
 
 				i = lex_string(c, i + 1);

@@ -14,14 +14,13 @@ static const char *const kw_text[] = {
 	[KW_TIME] = "time",	[KW_COPROC] = "coproc", [KW_OPEN] = "{",
 	[KW_CLOSE] = "}",	[KW_COND] = "[[",     [KW_NOT] = "!",
 };
+static const char kw_first[] = "itefwuscd{}[!"; /* what one of them begins with */
 
-enum kw sh_keyword(struct parser *p, size_t *end)
+static enum kw keyword_here(struct parser *p, size_t *end)
 {
 	char text[12];
-	size_t n = 0, j;
+	size_t n = 0, j = p->i;
 
-	peek(p);
-	j = p->i;
 	while (n < sizeof(text) - 1 && !is_meta(peek_from(p, &j)))
 		text[n++] = p->s[j++];
 	if (!n || !is_meta(peek_from(p, &j)))
@@ -32,6 +31,21 @@ enum kw sh_keyword(struct parser *p, size_t *end)
 		if (text[0] == kw_text[k][0] && !strcmp(text, kw_text[k]))
 			return (enum kw)k;
 	return KW_NONE;
+}
+
+/* The pipeline, the compound and the simple command ask in turn about the same place: it is looked at once. */
+enum kw sh_keyword(struct parser *p, size_t *end)
+{
+	int c = peek(p);
+
+	if (c < 0 || !memchr(kw_first, c, sizeof(kw_first) - 1))
+		return KW_NONE;
+	if (p->kw_at != p->i + 1) {
+		p->kw = keyword_here(p, &p->kw_end);
+		p->kw_at = p->i + 1;
+	}
+	*end = p->kw_end;
+	return p->kw;
 }
 
 static bool eat_kw(struct parser *p, enum kw want)

@@ -463,16 +463,24 @@ bool env_is_secret(struct ctx *cx, struct rein_str name)
 /* Only the old PATH, system directories, and the usual ones of the home directory or project? */
 static bool path_is_tame(struct ctx *cx, struct rein_str s)
 {
+#define DIR(text) {text, sizeof(text) - 1}
+	static const struct rein_str usual[] = {
+		DIR("\001"), DIR("/bin"), DIR("/sbin"), DIR("/usr/bin"), DIR("/usr/sbin"),
+		DIR("/usr/local/bin"), DIR("/usr/local/sbin"), DIR("/opt/homebrew/bin"),
+		DIR("/opt/homebrew/sbin"), DIR("/snap/bin"), DIR("/usr/local/go/bin"),
+	};
+#undef DIR
 	static const char *const own[] = {"/bin", "/.local/bin", "/.cargo/bin", "/go/bin", "/.bun/bin",
 					  "/.deno/bin", "/.npm-global/bin", "/.poetry/bin"};
 
 	while (s.n) {
 		const char *colon = memchr(s.p, ':', s.n);
 		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
-		bool ok = str_in(dir, "\001 /bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin "
-				      "/opt/homebrew/bin /snap/bin /usr/local/go/bin /opt/homebrew/sbin") ||
-			  str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
+		bool ok = false;
 
+		for (size_t i = 0; !ok && i < ARRAY_SIZE(usual); i++)
+			ok = rein_str_eq(dir, usual[i]);
+		ok = ok || str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
 		for (size_t i = 0; !ok && i < ARRAY_SIZE(own); i++)
 			ok = dir.n == cx->home.n + strlen(own[i]) &&
 			     !memcmp(dir.p, cx->home.p, cx->home.n) && str_ends(dir, own[i]);

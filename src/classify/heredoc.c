@@ -14,7 +14,7 @@ void sh_sub_init(struct parser *sub, const struct parser *p, struct rein_str tex
 		.depth = p->depth,
 		.extglob = p->extglob,
 		.scans = p->scans,
-		.items = p->items,
+		.left = p->left,
 	};
 	sub->heredocs_end = &sub->heredocs;
 }

@@ -105,6 +105,15 @@ struct frame { /* positional parameters */
 
 struct undo;
 
+/* What the patterns said about a path: one command asks about the same path several times. */
+struct path_memo {
+	struct rein_str path;
+	unsigned want;
+	const struct know_path *classes[KPATH__MAX];
+};
+
+#define CX_PATHS 4
+
 /*
  * What may turn out one way or another is tried in rounds, one for every combination; the same thing
  * turns out the same way throughout a round.
@@ -149,6 +158,8 @@ struct ctx {
 	struct func *funcs;
 	struct alias *aliases;
 	struct vfile *files;
+	struct path_memo paths[CX_PATHS];
+	unsigned next_path;
 	struct data fds[CX_FDS];
 	bool fd_open[CX_FDS];
 	struct rein_str fd_path[CX_FDS]; /* where it writes to */

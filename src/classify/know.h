@@ -162,17 +162,27 @@ enum know_path_kind { KPATH_NAME, KPATH_GLOB, KPATH_SUFFIX, KPATH_DIR, KPATH_ABS
 
 struct know_path {
 	const char *pattern; /* absolute, "a/b" suffix at a component, or a name; '*' inside names */
-	uint8_t cls;
 	const char *why;
-	uint8_t kind;  /* enum know_path_kind */
+	uint64_t parts;	 /* know_part_bit() of its components without '*' */
+	uint64_t starts; /* know_start_bit() of the same */
+	uint8_t cls;
+	uint8_t kind; /* enum know_path_kind */
 	uint8_t len;
-	uint64_t mask; /* KPATH_DIR: the bit its first component sets in a path's mask */
+	uint8_t shelf; /* the bit of its last component without '*', or KNOW_SHELVES - 1 */
 };
 
-/* The bit of a component: paths without it cannot hold the component. */
-static inline uint64_t know_component_bit(const char *p, size_t n)
+#define KNOW_SHELVES 65
+
+/* The bit of a component in either case: paths without it cannot hold the component. */
+static inline uint64_t know_part_bit(const char *p, size_t n)
 {
-	return n ? 1ull << (((unsigned char)p[0] * 7u + (unsigned char)p[n - 1] * 3u + n) & 63) : 0;
+	return n ? 1ull << (((p[0] | 32u) * 7u + (p[n - 1] | 32u) * 3u + n) & 63) : 0;
+}
+
+/* The bit of what a component begins with. */
+static inline uint64_t know_start_bit(const char *p, size_t n)
+{
+	return n ? 1ull << (p[0] & 63) : 0;
 }
 
 enum know_env_class {
@@ -208,6 +218,8 @@ struct know {
 	size_t n_cmds;
 	const struct know_path *paths;
 	size_t n_paths;
+	const uint16_t *shelved; /* indices of paths, shelf by shelf */
+	const uint16_t *shelves; /* where each shelf begins, and the end: KNOW_SHELVES + 1 */
 	const struct know_env *envs;
 	size_t n_envs;
 	const struct know_verb *verbs; /* sorted by word */

@@ -480,8 +480,8 @@ static int listed(struct loader *l, const yaml_node_t *map, const char *const *c
 
 static void push_path(struct loader *l, const char *pat, uint8_t cls, const char *why)
 {
-	struct know_path k = {.pattern = pat, .cls = cls, .why = why};
-	size_t n = strlen(pat), first = strcspn(pat, "/");
+	struct know_path k = {.pattern = pat, .cls = cls, .why = why, .shelf = KNOW_SHELVES - 1};
+	size_t n = strlen(pat);
 
 	k.len = (uint8_t)n;
 	k.kind = pat[0] == '/'		 ? KPATH_ABS
@@ -489,7 +489,15 @@ static void push_path(struct loader *l, const char *pat, uint8_t cls, const char
 		 : strchr(pat, '/')	 ? KPATH_SUFFIX
 		 : strchr(pat, '*')	 ? KPATH_GLOB
 					 : KPATH_NAME;
-	k.mask = memchr(pat, '*', first) ? ~0ull : know_component_bit(pat, first);
+	for (size_t i = 0, len; i < n; i += len + 1) {
+		len = strcspn(pat + i, "/");
+		if (memchr(pat + i, '*', len))
+			continue;
+		k.parts |= know_part_bit(pat + i, len);
+		if (len)
+			k.shelf = (uint8_t)__builtin_ctzll(know_part_bit(pat + i, len));
+		k.starts |= know_start_bit(pat + i, len);
+	}
 	PUSH(l->t, paths, k);
 }
 
@@ -582,6 +590,27 @@ static int verb_order(const void *a, const void *b)
 	return strcmp(((const struct know_verb *)a)->word, ((const struct know_verb *)b)->word);
 }
 
+/* A path is only compared with the patterns on the shelves of its own components. */
+static int shelve(struct know_tables *t, struct know *ret, struct rein_err *err)
+{
+	uint16_t *shelves = arena_alloc(t->a, (KNOW_SHELVES + 1) * sizeof(*shelves));
+	uint16_t *shelved = arena_alloc(t->a, (t->n_paths + 1) * sizeof(*shelved));
+	uint16_t n = 0;
+
+	if (t->n_paths > UINT16_MAX)
+		return rein_err_set(err, REIN_E_INVALID, "more than %u paths", UINT16_MAX);
+	for (size_t s = 0; s < KNOW_SHELVES; s++) {
+		shelves[s] = n;
+		for (size_t i = 0; i < t->n_paths; i++)
+			if (t->paths[i].shelf == s)
+				shelved[n++] = (uint16_t)i;
+	}
+	shelves[KNOW_SHELVES] = n;
+	ret->shelves = shelves;
+	ret->shelved = shelved;
+	return 0;
+}
+
 int know_finish(struct know_tables *t, struct know *ret, struct rein_err *err)
 {
 	if (t->n_cmds)
@@ -597,7 +626,9 @@ int know_finish(struct know_tables *t, struct know *ret, struct rein_err *err)
 		if (!strcmp(t->verbs[i - 1].word, t->verbs[i].word))
 			return rein_err_set(err, REIN_E_INVALID, "verb '%s' is in two classes",
 					    t->verbs[i].word);
-	*ret = (struct know){t->cmds,	t->n_cmds,  t->paths,	 t->n_paths,	t->envs,
-			     t->n_envs, t->verbs,   t->n_verbs, t->examples, t->n_examples};
-	return 0;
+	*ret = (struct know){.cmds = t->cmds,	    .n_cmds = t->n_cmds,   .paths = t->paths,
+			     .n_paths = t->n_paths, .envs = t->envs,	   .n_envs = t->n_envs,
+			     .verbs = t->verbs,	    .n_verbs = t->n_verbs, .examples = t->examples,
+			     .n_examples = t->n_examples};
+	return shelve(t, ret, err);
 }

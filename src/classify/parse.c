@@ -7,6 +7,7 @@
 #include "classify/parse.h"
 
 #define MAX_ITEMS 16000
+#define MAX_NODES 2000 /* twice the steps of an analysis, and a node is a step: more would never be looked at */
 
 static struct node *parse_pipeline(struct parser *p);
 
@@ -235,9 +236,9 @@ static bool contains(struct rein_str s, const char *what)
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
 		 bool extglob_on, struct script *ret)
 {
-	unsigned items = MAX_ITEMS;
+	struct budget left = {MAX_ITEMS, MAX_NODES};
 	struct parser p = {
-		.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at, .items = &items};
+		.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at, .left = &left};
 	struct node *root;
 
 	p.heredocs_end = &p.heredocs;
@@ -258,8 +259,8 @@ void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const str
 
 struct word *shell_parse_dq(struct arena *a, struct rein_str text, const struct range *at)
 {
-	unsigned items = MAX_ITEMS;
-	struct parser p = {.a = a, .s = text.p, .n = text.n, .fixed = at, .items = &items};
+	struct budget left = {MAX_ITEMS, MAX_NODES};
+	struct parser p = {.a = a, .s = text.p, .n = text.n, .fixed = at, .left = &left};
 
 	p.heredocs_end = &p.heredocs;
 	p.scans = text.n * 8 + 64;

@@ -11,43 +11,6 @@
 
 #define MAX_DEPTH 96
 
-struct parser {
-	struct arena *a;
-	const char *s;
-	size_t n, i;
-	uint32_t base;
-	const struct range *fixed;
-	unsigned depth;
-	const char *error;
-	size_t error_at;
-	bool odd, extglob;
-	size_t scans; /* look-ahead budget left */
-	unsigned *items; /* nodes, words and parts left to make */
-	struct redir *heredocs, **heredocs_end;
-};
-
-enum mode {
-	M_WORD,
-	M_REGEX,
-	M_DQ,
-	M_HEREDOC,
-	M_PARAM,
-	M_PARAM_DQ,
-	M_PATTERN,
-	M_PATTERN_DQ,
-	M_ARITH,
-	M_ARITH_OLD,
-	M_INDEX,
-};
-
-struct parts {
-	struct parser *p;
-	struct part *first, **end;
-	struct sbuf lit;
-	size_t lit_at;
-	bool lit_quoted;
-};
-
 enum kw {
 	KW_NONE,
 	KW_IF,
@@ -71,6 +34,50 @@ enum kw {
 	KW_CLOSE,
 	KW_COND,
 	KW_NOT,
+};
+
+/* How much may still be made: of everything, and of nodes alone. */
+struct budget {
+	unsigned items, nodes;
+};
+
+struct parser {
+	struct arena *a;
+	const char *s;
+	size_t n, i;
+	uint32_t base;
+	const struct range *fixed;
+	unsigned depth;
+	const char *error;
+	size_t error_at;
+	bool odd, extglob;
+	size_t scans; /* look-ahead budget left */
+	size_t kw_at, kw_end; /* 1 + where sh_keyword() looked last, and what it found there */
+	enum kw kw;
+	struct budget *left;
+	struct redir *heredocs, **heredocs_end;
+};
+
+enum mode {
+	M_WORD,
+	M_REGEX,
+	M_DQ,
+	M_HEREDOC,
+	M_PARAM,
+	M_PARAM_DQ,
+	M_PATTERN,
+	M_PATTERN_DQ,
+	M_ARITH,
+	M_ARITH_OLD,
+	M_INDEX,
+};
+
+struct parts {
+	struct parser *p;
+	struct part *first, **end;
+	struct sbuf lit;
+	size_t lit_at;
+	bool lit_quoted;
 };
 
 static inline void fail(struct parser *p, const char *why)
@@ -146,8 +153,8 @@ static inline struct range range(const struct parser *p, size_t start)
 /* Every node, word and part is paid for here: no text can make more than so many. */
 static inline void item(struct parser *p)
 {
-	if (*p->items)
-		--*p->items;
+	if (p->left->items)
+		p->left->items--;
 	else
 		fail(p, "too long to analyse");
 }

@@ -21,12 +21,16 @@ bool is_literal(struct rein_str s)
 
 bool str_in(struct rein_str s, const char *list)
 {
-	while (*list) {
-		size_t n = strcspn(list, " ");
+	while (s.n && *list) {
+		size_t i = 0;
 
-		if (n == s.n && n && !memcmp(list, s.p, n))
+		while (i < s.n && list[i] == s.p[i] && list[i] != ' ' && list[i])
+			i++;
+		if (i == s.n && (list[i] == ' ' || !list[i]))
 			return true;
-		list += n + (list[n] == ' ');
+		for (list += i; *list && *list != ' '; list++)
+			;
+		list += *list == ' ';
 	}
 	return false;
 }
@@ -256,7 +260,8 @@ static bool abs_match(struct rein_str path, const char *pat)
 /* A path with what is needed to rule patterns out quickly. */
 struct probe {
 	struct rein_str path, base;
-	uint64_t mask;
+	uint64_t parts;	 /* of the components that are known */
+	uint64_t starts; /* of those with globs or holes that could stand for a name in a pattern */
 	bool literal;
 };
 
@@ -270,24 +275,25 @@ static struct probe probe_of(struct rein_str path)
 
 		while (i + n < path.n && path.p[i + n] != '/')
 			n++;
-		p.mask |= know_component_bit(path.p + i, n);
+		if (is_literal((struct rein_str){path.p + i, n}))
+			p.parts |= know_part_bit(path.p + i, n);
+		else if (path.p[i] >= 5) /* what begins with a glob stands for no name in particular */
+			p.starts |= know_start_bit(path.p + i, n);
 		i += n + 1;
 	}
-	if (!p.literal)
-		p.mask = ~0ull;
 	return p;
 }
 
 static bool know_match(const struct know_path *k, const struct probe *p)
 {
-	if (!p->path.n)
-		return false; /* no path: an operand that is missing */
+	if ((k->parts & ~p->parts) && !(k->starts & p->starts))
+		return false;
 	switch (k->kind) {
 	case KPATH_ABS:
 		return p->path.n > 1 && (p->path.p[1] == k->pattern[1] || p->path.p[1] < 5) &&
 		       abs_match(p->path, k->pattern);
 	case KPATH_DIR:
-		return (p->mask & k->mask) && suffix_match(p->path, k->pattern);
+		return suffix_match(p->path, k->pattern);
 	case KPATH_SUFFIX:
 		if (p->literal && k->pattern[k->len - 1] != '*' &&
 		    (p->path.p[p->path.n - 1] | 32) != (k->pattern[k->len - 1] | 32))
@@ -308,13 +314,29 @@ static bool know_match(const struct know_path *k, const struct probe *p)
 	return name_match(p->base, k->pattern, k->len);
 }
 
+/* The first that matches of each class: shelves are not in the order of the patterns. */
+static void find_on_shelf(const struct know *k, unsigned shelf, const struct probe *p, unsigned want,
+			  const struct know_path **ret)
+{
+	for (size_t i = k->shelves[shelf]; i < k->shelves[shelf + 1]; i++) {
+		const struct know_path *path = &k->paths[k->shelved[i]];
+		const struct know_path *had = ret[path->cls];
+
+		if ((want >> path->cls & 1) && (!had || path < had) && know_match(path, p))
+			ret[path->cls] = path;
+	}
+}
+
 static void find_paths(const struct know *k, const struct probe *p, unsigned want,
 		       const struct know_path **ret)
 {
-	for (size_t i = 0; i < k->n_paths; i++)
-		if ((want >> k->paths[i].cls & 1) && !ret[k->paths[i].cls] &&
-		    know_match(&k->paths[i], p))
-			ret[k->paths[i].cls] = &k->paths[i];
+	uint64_t left = p->starts ? ~0ull : p->parts;
+
+	if (!p->path.n)
+		return; /* no path: an operand that is missing */
+	find_on_shelf(k, KNOW_SHELVES - 1, p, want, ret);
+	for (; left; left &= left - 1)
+		find_on_shelf(k, (unsigned)__builtin_ctzll(left), p, want, ret);
 }
 
 /* The first pattern of each wanted class that matches; a user's own come first. */
@@ -322,12 +344,27 @@ static void path_classes(struct ctx *cx, struct rein_str path, unsigned want,
 			 const struct know_path *ret[KPATH__MAX])
 {
 	const struct know *extra = cx_extra(cx);
-	struct probe p = probe_of(path);
+	const struct know_path *own[KPATH__MAX] = {0};
+	struct path_memo *memo;
+	struct probe p;
 
-	memset(ret, 0, KPATH__MAX * sizeof(*ret));
-	if (extra)
-		find_paths(extra, &p, want, ret);
+	for (size_t i = 0; i < CX_PATHS; i++)
+		if (cx->paths[i].want == want && rein_str_eq(cx->paths[i].path, path)) {
+			memcpy(ret, cx->paths[i].classes, sizeof(own));
+			return;
+		}
+	p = probe_of(path);
+	memset(ret, 0, sizeof(own));
 	find_paths(&know_builtin, &p, want, ret);
+	if (extra)
+		find_paths(extra, &p, want, own);
+	for (size_t i = 0; i < KPATH__MAX; i++)
+		if (own[i])
+			ret[i] = own[i];
+	memo = &cx->paths[cx->next_path++ % CX_PATHS];
+	memo->path = path;
+	memo->want = want;
+	memcpy(memo->classes, ret, sizeof(own));
 }
 
 static unsigned depth_of(struct rein_str path)

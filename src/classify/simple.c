@@ -241,6 +241,10 @@ struct node *sh_new_node(struct parser *p, enum node_kind kind, size_t start)
 	struct node *n = arena_new(p->a, struct node);
 
 	item(p);
+	if (p->left->nodes)
+		p->left->nodes--;
+	else
+		fail(p, "too long to analyse");
 	n->kind = kind;
 	n->at = range(p, start);
 	return n;

@@ -100,14 +100,27 @@ static void put_split(struct builder *b, struct rein_str s, uint16_t taint)
 {
 	struct rein_str sep = val_ifs(b->cx);
 	bool pending = false; /* a separator was seen after some text */
+	bool special[256] = {['*'] = true, ['?'] = true, ['['] = true, [HOLE] = true};
 
 	if (!b->split) {
 		sbuf_str(&b->text, s);
 		b->taint |= taint;
 		return;
 	}
+	for (size_t i = 0; i < sep.n; i++)
+		special[(unsigned char)sep.p[i]] = true;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
+		size_t plain = i;
+
+		while (plain < s.n && !special[(unsigned char)s.p[plain]])
+			plain++;
+		if (plain > i) {
+			sbuf_add(&b->text, s.p + i, plain - i);
+			b->taint |= taint;
+			i = plain - 1;
+			continue;
+		}
 
 		if (sep.n && memchr(sep.p, c, sep.n)) {
 			bool white = c == ' ' || c == '\t' || c == '\n';

@@ -7,7 +7,7 @@
 
 #define MAX_ALTS     8
 #define MAX_VALUE    ((size_t)1 << 16)
-#define MAX_VALUES   ((size_t)1 << 19) /* bytes of all values ever: doubling one again and again stays cheap */
+#define MAX_VALUES   ((size_t)1 << 18) /* bytes of all values ever: doubling one again and again stays cheap */
 
 enum undo_kind { UNDO_VAR, UNDO_NEW_VAR, UNDO_CWD };
 

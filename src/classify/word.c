@@ -435,9 +435,7 @@ static size_t plain_run(const struct parser *p, enum mode mode)
 
 static bool starts_extglob(struct parser *p, enum mode mode, int c)
 {
-	if (mode != M_WORD || c < 0 || !strchr("?*+@!", c) || peek2(p) != '(')
-		return false;
-	return p->extglob;
+	return p->extglob && mode == M_WORD && c > 0 && strchr("?*+@!", c) && peek2(p) == '(';
 }
 
 struct part *sh_parse_parts(struct parser *p, enum mode mode)
