@@ -19,6 +19,7 @@ const struct rein_verb rein_verbs[] = {
 	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
 	{"ps", "", "List the boxes that run, and what they use", rein_ps_opts, rein_cli_ps, false},
 	{"stats", "BOX", "Tell what one box uses, process by process", NULL, rein_cli_stats, false},
+	{"attach", "BOX [-- COMMAND [ARG...]]", "Run one more command in a box, or look at its terminal", rein_attach_opts, rein_cli_attach, false},
 	{"pause", "BOX", "Let a box stand still", rein_kill_opts, rein_cli_pause, false},
 	{"resume", "BOX", "Let a paused box go on", NULL, rein_cli_resume, false},
 	{"kill", "BOX", "End a box and roll it back", rein_kill_opts, rein_cli_kill, false},

@@ -19,6 +19,7 @@ int rein_cli_status(int argc, char **argv);
 int rein_cli_gc(int argc, char **argv);
 int rein_cli_ps(int argc, char **argv);
 int rein_cli_stats(int argc, char **argv);
+int rein_cli_attach(int argc, char **argv);
 int rein_cli_pause(int argc, char **argv);
 int rein_cli_resume(int argc, char **argv);
 int rein_cli_kill(int argc, char **argv);
@@ -36,7 +37,7 @@ int rein_cli_help(int argc, char **argv);
 
 extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
 	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_ps_opts[], rein_stop_opts[],
-	rein_start_opts[], rein_kill_opts[], rein_safe_opts[], rein_policy_opts[], rein_classify_opts[];
+	rein_start_opts[], rein_kill_opts[], rein_attach_opts[], rein_safe_opts[], rein_policy_opts[], rein_classify_opts[];
 
 /*
  * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with

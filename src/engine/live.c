@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "engine/guests.h"
 #include "engine/network.h"
 
 static struct rein_orders orders_of(const struct rein_engine *e)
@@ -72,6 +73,7 @@ static void begun(void *arg, int pid, const char *group, int group_version)
 		.command = command,
 		.group = (char *)(uintptr_t)group,
 		.group_version = group ? group_version : 0,
+		.backend = (char *)(uintptr_t)w->opts->backend,
 		.labels = w->opts->labels,
 	};
 	struct rein_err ignored = {0};
@@ -91,7 +93,14 @@ int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const
 		      struct rein_run *r, struct rein_err *err)
 {
 	*w = (struct rein_watcher){
-		.watch = {.fd = -1, .ask = ask, .begun = begun, .refused = rein_network_refused, .arg = w},
+		.watch = {.fd = -1,
+			  .ask = ask,
+			  .begun = begun,
+			  .door = rein_guests_door,
+			  .admit = rein_guests_admit,
+			  .left = rein_guests_left,
+			  .refused = rein_network_refused,
+			  .arg = w},
 		.engine = e,
 		.opts = o,
 		.run = r,
@@ -122,6 +131,7 @@ void rein_watcher_close(struct rein_watcher *w)
 	if (!w->engine)
 		return;
 	rein_canaries_done(&w->canaries);
+	rein_guests_done(w);
 	rein_live_leave(w->engine->state.fd, w->run->tx.id, w->entry);
 	/* what was ordered of this box alone ends with it */
 	if (w->run->order.when[0])

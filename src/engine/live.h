@@ -24,6 +24,9 @@ struct rein_watcher {
 	bool pause; /* an order that could not be written */
 	atomic_uint network_refusals; /* that were violations */
 	struct rein_canaries canaries;
+	struct rein_guest *guests; /* further commands in the box, see guests.h */
+	size_t nguests, guests_cap;
+	bool has_door;
 };
 
 /* REIN_E_STOPPED while the kill switch is on, for all or for this agent. */

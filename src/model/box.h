@@ -42,6 +42,8 @@ enum rein_net {
 
 enum rein_ordered { REIN_BOX_GO = 0, REIN_BOX_PAUSE, REIN_BOX_STOP };
 
+struct rein_box_result;
+
 /*
  * Whoever manages boxes: told when one begins; asked what is ordered when a SIGURG comes, and twice a
  * second.
@@ -55,6 +57,14 @@ struct rein_box_watch {
 	 * thread; over: the box is dead.
 	 */
 	void (*refused)(void *arg, const struct rein_net_refusal *x, bool over);
+	/*
+	 * Further commands in the box that somebody comes and asks for. door: a socket to listen at, the
+	 * caller's, or -1; NULL: nobody can. admit: may it run? If so, what has to be on the record is. left:
+	 * how it ended, once for each that was admitted.
+	 */
+	int (*door)(void *arg);
+	int (*admit)(void *arg, uint32_t guest, char **argv, bool approved, struct rein_err *err);
+	void (*left)(void *arg, uint32_t guest, const struct rein_box_result *r);
 	void *arg;
 };
 

@@ -23,6 +23,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/keep.h"
@@ -54,11 +55,13 @@ struct session {
 	struct rein_outlet outlet;
 	struct rein_gate gate;
 	size_t told; /* of its refusals */
+	struct rein_door door;
 	uint64_t active_ns;		   /* idle timeout: since when little happened, */
 	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
 	uint64_t started_ns, deadline_ns;
 	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
+	bool ready;		 /* the box is built */
 	bool failed, ended;	 /* a final message came */
 	bool hung_up;		 /* the user's terminal is gone */
 	bool paused;		 /* by order: nothing in the box runs, its time stands still */
@@ -204,6 +207,13 @@ static void obey(struct session *s)
 		pause_box(s, false);
 		break;
 	}
+}
+
+/* Somebody wants something: has he left an order, or will he come to the door? */
+static void look_up(struct session *s)
+{
+	obey(s);
+	rein_door_open(&s->door);
 }
 
 /* Every id of ours to itself: the box's namespace sees what we see, and has no right over it. */
@@ -385,6 +395,7 @@ static int on_note(struct session *s, struct rein_err *err)
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
+			s->ready = true;
 			if (s->spec->meanwhile)
 				s->spec->meanwhile(s->spec->meanwhile_arg);
 			break;
@@ -393,6 +404,10 @@ static int on_note(struct session *s, struct rein_err *err)
 			break;
 		case REIN_BOX_MSG_SAMPLE:
 			on_sample(s, &note);
+			break;
+		case REIN_BOX_MSG_GUEST:
+		case REIN_BOX_MSG_GONE:
+			rein_door_note(&s->door, &note, fds);
 			break;
 		case REIN_BOX_MSG_EXEC:
 		case REIN_BOX_MSG_FAIL:
@@ -435,7 +450,7 @@ static void on_signal(struct session *s)
 				s->ended_by_us_ns = now;
 		}
 		if (sig == SIGURG)
-			obey(s);
+			look_up(s);
 		else if (sig == SIGWINCH)
 			rein_relay_resize(&s->relay);
 		else if (sig == SIGTSTP && s->stopping)
@@ -501,7 +516,7 @@ static bool hear_gate(struct session *s, bool over)
 
 static int attend(struct session *s, struct rein_err *err)
 {
-	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, NOTICE, TERMINAL, NFDS = TERMINAL + 3 };
+	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, NOTICE, DOOR, TERMINAL, NFDS = TERMINAL + 3 };
 	struct pollfd fds[NFDS] = {
 		[CONTROL] = {.fd = s->box->control, .events = POLLIN},
 		[BOX] = {.fd = s->box->pidfd, .events = POLLIN},
@@ -509,11 +524,14 @@ static int attend(struct session *s, struct rein_err *err)
 		[RENAMES] = {.fd = -1, .events = POLLIN},
 		[GATE] = {.fd = s->gate.control, .events = POLLIN},
 		[NOTICE] = {.fd = s->spec->watch ? s->spec->watch->fd : -1, .events = POLLIN},
+		[DOOR] = {.fd = -1, .events = POLLIN},
 	};
 
 	for (;;) {
 		/* The supervisor's thread listens itself, once it is there. */
 		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
+		/* nobody is let in before the box is whole */
+		fds[DOOR].fd = s->ready ? s->door.epoll : -1;
 		rein_relay_watch(&s->relay, fds + TERMINAL);
 		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
@@ -541,6 +559,8 @@ static int attend(struct session *s, struct rein_err *err)
 		}
 		if (fds[NOTICE].revents)
 			obey(s);
+		if (fds[DOOR].revents)
+			rein_door_serve(&s->door);
 		if (s->deadline_ns && !s->paused && rein_mono_ns() >= s->deadline_ns) {
 			kill_box(s, REIN_BOX_TIMEOUT);
 			s->deadline_ns = 0;
@@ -717,6 +737,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_gate_end(&s->gate);
 	hear_gate(s, true);
 	clear_up(s);
+	rein_door_close(&s->door);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_linked_done(&s->supervisor.linked);
 	rein_net_report_done(&s->gate.report);
@@ -748,6 +769,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
 		.supervisor = {.listener = -1, .box_root = -1, .bell = -1},
 		.gate = REIN_GATE_INIT,
+		.door = REIN_DOOR_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t old;
 	int rc;
@@ -765,6 +787,10 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		rein_free(s.plan);
 		return rc;
 	}
+	s.door.spec = spec;
+	s.door.control = &s.box->control;
+	s.door.relay = &s.relay;
+	s.door.paused = &s.paused;
 	block_signals(&old, &s.signals);
 	rc = run(&s, ret, err);
 	rein_outlet_end(&s.outlet, false);

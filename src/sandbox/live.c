@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,13 @@
 #include "sys/sys.h"
 
 #define DIR_NAME  "live"
-#define MAGIC	  0x3156494cu /* "LIV1" */
+#define MAGIC	  0x3256494cu /* "LIV2" */
 #define ENTRY_MAX (64u << 10)
 
 void rein_live_done(struct rein_live *l)
 {
-	char *all[] = {l->id, l->agent, l->task, l->level, l->net, l->workspace, l->command, l->group};
+	char *all[] = {l->id, l->agent, l->task, l->level, l->net, l->workspace, l->command, l->group,
+		       l->backend};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		rein_free(all[i]);
@@ -83,6 +85,7 @@ static void format(const struct rein_live *l, struct rein_buf *b)
 	rein_buf_le32(b, (uint32_t)l->labels.n);
 	for (size_t i = 0; i < l->labels.n; i++)
 		put(b, l->labels.v[i]);
+	put(b, l->backend);
 }
 
 int rein_live_enter(int state_fd, const struct rein_live *l, int *ret_lock, struct rein_err *err)
@@ -137,7 +140,8 @@ static bool parse(struct rein_unpack *u, struct rein_live *l)
 	for (uint32_t i = 0; i < n && !u->failed; i++)
 		if (rein_strlist_take(&l->labels, rein_unpack_cstr(u)) < 0)
 			return false;
-	return !u->failed && l->rein > 0 && l->box > 0;
+	l->backend = rein_unpack_cstr(u);
+	return l->backend && !u->failed && l->rein > 0 && l->box > 0;
 }
 
 /* Is somebody holding it? If not, it is a dead rein's. */
@@ -160,6 +164,10 @@ static int read_one(int dir, const char *name, struct rein_live_list *ret, struc
 	if (fd < 0)
 		return 0; /* it ended meanwhile */
 	if (!is_held(fd)) {
+		char door[NAME_MAX + 8];
+
+		snprintf(door, sizeof(door), ".door-%s", name);
+		unlinkat(dir, door, 0);
 		unlinkat(dir, name, 0);
 		return 0;
 	}

@@ -21,6 +21,7 @@ struct rein_live {
 	pid_t rein, box; /* the supervisor, pid 1 of the box: as seen outside */
 	uint64_t begun_ns;
 	char *agent, *task, *level, *net, *workspace, *command, *group;
+	char *backend; /* that built it; "": the built-in one */
 	int group_version; /* of the control group whose freezer directory `group` is; 0: none */
 	struct rein_strlist labels;
 };

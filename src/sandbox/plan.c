@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -698,6 +699,26 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 	if (add_sockets(&l, err) < 0)
 		return -err->code;
 	if (arrange(&l, pivot, err) < 0 || lay_out(&l, spec, setup, &b, err) < 0)
+		return -err->code;
+	*ret = (struct rein_plan *)rein_buf_take(&b);
+	return 0;
+}
+
+int rein_plan_build_guest(char **argv, char **envp, const char *cwd, const struct rein_plan_setup *setup,
+			  struct rein_plan **ret, struct rein_err *err)
+{
+	/* a plan has a filter; this one is never installed, and if it were nothing would run */
+	static const struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS};
+	const struct rein_box_spec spec = {.argv = argv, .envp = envp, .cwd = cwd};
+	const struct items none = {0};
+	struct rein_plan_setup guest = {.tty_mask = setup->tty_mask, .window = setup->window,
+					.filter = &nothing, .nfilter = 1};
+	auto_buf struct rein_buf b = REIN_BUF(REIN_PLAN_MAX - 1);
+
+	memcpy(guest.termios, setup->termios, sizeof(guest.termios));
+	if (!argv || !argv[0] || !cwd)
+		return rein_err_set(err, REIN_E_USAGE, "no command to run");
+	if (lay_out(&none, &spec, &guest, &b, err) < 0)
 		return -err->code;
 	*ret = (struct rein_plan *)rein_buf_take(&b);
 	return 0;

@@ -153,18 +153,24 @@ enum rein_box_message {
 	REIN_BOX_MSG_FAIL,    /* step, sys, mount: could not build the box */
 	REIN_BOX_MSG_MAP,     /* wants its id maps written from outside */
 	REIN_BOX_MSG_NET,     /* the network's sockets, by bits of has; status: packets are held */
-	REIN_BOX_MSG_READY,   /* confined; carries the listener and the terminal, in this order */
+	REIN_BOX_MSG_READY,   /* confined; carries the listener and the terminal, if any, in this order */
 	REIN_BOX_MSG_EXEC,    /* sys: the command could not be executed */
 	REIN_BOX_MSG_STOPPED, /* status: the command was stopped by this signal */
 	REIN_BOX_MSG_SAMPLE,  /* cpu_ns, written so far by what runs now */
 	REIN_BOX_MSG_EXIT,    /* status as wait(2) gives it, usage */
+	REIN_BOX_MSG_GUEST,   /* guest was started; carries its terminal, if it has one */
+	REIN_BOX_MSG_GONE,    /* guest ended: status, usage; or sys: it could not be started */
 	/* to the box */
 	REIN_BOX_MSG_PLAN, /* it is there, and sealed */
 	REIN_BOX_MSG_MAPPED,
-	REIN_BOX_MSG_SIGNAL, /* status: signal, to the command; sys 1: its process group, 2: everybody */
+	REIN_BOX_MSG_SIGNAL, /* status: signal, to guest or the command; sys 1: its group, 2: everybody */
 	REIN_BOX_MSG_GO,	 /* what must be so before the command starts is so */
 	REIN_BOX_MSG_FOREGROUND, /* give the command its terminal and let it go on */
+	REIN_BOX_MSG_START, /* one more command: guest; a plan and the streams it says are no terminals */
 };
+
+/* Further commands at once. */
+#define REIN_BOX_GUESTS 16
 
 /* The most descriptors a message carries. */
 #define REIN_BOX_FDS 10
@@ -179,6 +185,8 @@ struct rein_box_note {
 	uint32_t kind, step;
 	int32_t sys, status;
 	uint32_t mount, has;
+	uint32_t guest; /* which further command; 0: the command itself */
+	uint32_t unused;
 	uint64_t cpu_ns, written;
 	uint64_t max_rss_kib;
 	uint32_t ndevs; /* READY: st_dev of the overlays, which is where renames are helped with */
@@ -201,6 +209,12 @@ struct rein_plan_setup {
 /* Lay out the plan; *ret is the caller's (rein_free). */
 int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_setup *setup,
 		    struct rein_plan **ret, struct rein_err *err);
+/*
+ * The plan of a further command in a box that runs: words, directory, terminal. It has no mounts, and
+ * whatever else a plan can say of rights is not looked at: those are the box's.
+ */
+int rein_plan_build_guest(char **argv, char **envp, const char *cwd, const struct rein_plan_setup *setup,
+			  struct rein_plan **ret, struct rein_err *err);
 /* Is this block of memory a plan in every byte? Pure; no heap. */
 bool rein_plan_valid(const void *memory, size_t size);
 

@@ -115,6 +115,8 @@ static void from_box(struct rein_relay *r)
 	if (n > 0) {
 		r->to_user_n = (size_t)n;
 		r->carried += (uint64_t)n;
+		if (r->tap)
+			r->tap(r->tap_arg, r->to_user, r->to_user_n);
 		return;
 	}
 	/* EIO: every holder of the other end is gone. */
@@ -139,6 +141,16 @@ bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3])
 	if (r->to_user_n && !flush(r->output, r->to_user, &r->to_user_n))
 		r->to_user_n = 0;
 	return !r->ended;
+}
+
+void rein_relay_type(struct rein_relay *r, const char *p, size_t n)
+{
+	if (r->master < 0 || n > sizeof(r->to_box) - r->to_box_n)
+		return;
+	memcpy(r->to_box + r->to_box_n, p, n);
+	r->to_box_n += n;
+	if (!flush(r->master, r->to_box, &r->to_box_n))
+		r->to_box_n = 0;
 }
 
 /*

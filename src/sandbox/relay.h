@@ -30,6 +30,8 @@ struct rein_relay {
 	char to_box[4096], to_user[32768];
 	size_t to_box_n, to_user_n;
 	uint64_t carried; /* bytes that came out of the box */
+	void (*tap)(void *arg, const char *p, size_t n); /* sees them, too; or NULL */
+	void *tap_arg;
 };
 
 /* Look at 0, 1 and 2, note what the box's terminal must be like. */
@@ -44,6 +46,8 @@ void rein_relay_resize(const struct rein_relay *r);
 void rein_relay_watch(const struct rein_relay *r, struct pollfd fds[3]);
 /* Move what can be moved. False when the user's terminal is gone. */
 bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3]);
+/* Typed by somebody else than the user. What the box is too slow for is lost, as at any terminal. */
+void rein_relay_type(struct rein_relay *r, const char *p, size_t n);
 /* The box is dead: bring out what is left, close. */
 void rein_relay_drain(struct rein_relay *r);
 

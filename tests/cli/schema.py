@@ -108,6 +108,7 @@ for _ in range(200):
     if boxes:
         break
 rein("BOX", "stats", "--json", boxes[0]["id"])
+rein("ATTACHED", "attach", "--json", boxes[0]["id"], "--", "true", stderr=True)
 rein("DONE", "pause", "--json", boxes[0]["id"])
 rein("DONE", "resume", "--json", boxes[0]["id"])
 rein("STOPPED", "stop", "--all", "--json")

@@ -199,6 +199,11 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 	return (void *)CALL(SYS_mmap, at, n, prot, flags, fd, offset);
 }
 
+int munmap(void *at, size_t n)
+{
+	return (int)CALL2(SYS_munmap, at, n);
+}
+
 int mount(const char *source, const char *target, const char *type, unsigned long flags,
 	  const void *data)
 {
@@ -263,6 +268,11 @@ int getsockopt(int fd, int level, int option, void *value, socklen_t *n)
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	return CALL3(SYS_sendmsg, fd, msg, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return CALL3(SYS_recvmsg, fd, msg, flags);
 }
 
 int setsockopt(int fd, int level, int option, const void *value, socklen_t n)

@@ -15,6 +15,7 @@
 #define REIN_SANDBOX_BOX_BOX_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "sandbox/plan.h"
@@ -24,6 +25,12 @@ struct box_private {
 	int fd;
 	int proc, sys, pts; /* made ahead */
 	int devices[6];
+};
+
+/* A further command. */
+struct box_guest {
+	uint32_t number; /* rein's name for it; 0: a free place */
+	pid_t pid;
 };
 
 struct box {
@@ -41,6 +48,7 @@ struct box {
 	uint64_t devs[32];
 	int kept[REIN_PLAN_KEPT]; /* mounts made ahead */
 	bool go;		  /* the command may start */
+	struct box_guest guests[REIN_BOX_GUESTS];
 	struct rein_box_note early; /* a signal that came before there was a command; or NONE */
 };
 
@@ -48,6 +56,8 @@ _Noreturn void box_step_failed(const struct box *box, enum rein_box_step step, u
 void box_send(const struct box *box, const struct rein_box_note *note, const int *fds, unsigned nfds);
 int box_send_fds(int to, struct iovec *iov, const int *fds, unsigned nfds);
 int box_receive(const struct box *box, struct rein_box_note *note); /* 0 at the end, or -1 */
+/* The same with the descriptors that came with it; -1 where there is none. */
+int box_receive_fds(const struct box *box, struct rein_box_note *note, int fds[REIN_BOX_FDS]);
 
 void box_prepare(struct box *box);
 /* Take messages until this one came. */
@@ -60,6 +70,10 @@ void box_make_socket(struct box *box);
 void box_confine(struct box *box);
 _Noreturn void box_run(struct box *box);
 void box_sample(const struct box *box); /* report how busy the box is */
+/* A plan in this descriptor, sealed and checked, in memory of our own; NULL and errno if it is none. */
+struct rein_plan *box_map_plan(int fd);
+/* A terminal of the box's own, as the plan wants it. 0, or -1 and errno. */
+int box_open_terminal(const struct rein_plan *plan, int *master, int *slave);
 
 /* What the kernel may say instead of "no": write a short string to a file below /proc. */
 int box_write_file(const char *path, const char *text, size_t n);

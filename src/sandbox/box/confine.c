@@ -164,16 +164,23 @@ static void install_filter(struct box *box)
 		box->listener = (int)rc;
 }
 
-static void open_terminal(struct box *box)
+int box_open_terminal(const struct rein_plan *plan, int *master, int *slave)
 {
 	int unlock = 0;
 
-	box->terminal = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (box->terminal < 0 || ioctl(box->terminal, TIOCSPTLCK, &unlock) < 0)
-		box_step_failed(box, REIN_STEP_TERMINAL, 0);
-	box->slave = ioctl(box->terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (box->slave < 0 || ioctl(box->slave, TCSETS, box->plan->termios) < 0 ||
-	    ioctl(box->slave, TIOCSWINSZ, &box->plan->window) < 0 ||
+	*slave = -1;
+	*master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*master < 0 || ioctl(*master, TIOCSPTLCK, &unlock) < 0)
+		return -1;
+	*slave = ioctl(*master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*slave < 0 || ioctl(*slave, TCSETS, plan->termios) < 0)
+		return -1;
+	return ioctl(*slave, TIOCSWINSZ, &plan->window);
+}
+
+static void open_terminal(struct box *box)
+{
+	if (box_open_terminal(box->plan, &box->terminal, &box->slave) < 0 ||
 	    ioctl(box->slave, TIOCSCTTY, 0) < 0)
 		box_step_failed(box, REIN_STEP_TERMINAL, 0);
 }

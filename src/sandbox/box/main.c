@@ -64,6 +64,31 @@ int box_receive(const struct box *box, struct rein_box_note *note)
 	return n == (ssize_t)sizeof(*note) ? 1 : n == 0 ? 0 : -1;
 }
 
+int box_receive_fds(const struct box *box, struct rein_box_note *note, int fds[REIN_BOX_FDS])
+{
+	union {
+		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {note, sizeof(*note)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	ssize_t n;
+
+	for (int i = 0; i < REIN_BOX_FDS; i++)
+		fds[i] = -1;
+	do
+		n = recvmsg(box->control, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = n > 0 ? CMSG_FIRSTHDR(&msg) : NULL; /* rein sends one at most */
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	return n == (ssize_t)sizeof(*note) ? 1 : n == 0 ? 0 : -1;
+}
+
 void box_await(struct box *box, uint32_t kind)
 {
 	struct rein_box_note note = {0};
@@ -119,25 +144,40 @@ static bool as_ordered(const struct box *box, const struct rein_plan *plan)
 }
 
 /* The plan must be sealed: what was checked is what is used. */
-static struct rein_plan *load(const struct box *box)
+struct rein_plan *box_map_plan(int fd)
 {
 	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	struct rein_box_note note;
 	struct stat st;
 	void *p;
 
+	errno = EINVAL;
+	if (fcntl(fd, F_GET_SEALS) != seals || fstat(fd, &st) < 0 || st.st_size <= 0 ||
+	    st.st_size > REIN_PLAN_MAX)
+		return NULL;
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	errno = EINVAL;
+	if (!rein_plan_valid(p, (size_t)st.st_size)) {
+		munmap(p, (size_t)st.st_size);
+		errno = EINVAL;
+		return NULL;
+	}
+	return p;
+}
+
+static struct rein_plan *load(const struct box *box)
+{
+	struct rein_box_note note;
+	struct rein_plan *p;
+
 	if (box_receive(box, &note) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
 		_exit(125); /* rein thought better of it: [B3] */
-	errno = EINVAL;
-	if (fcntl(REIN_BOX_PLAN_FD, F_GET_SEALS) != seals || fstat(REIN_BOX_PLAN_FD, &st) < 0 ||
-	    st.st_size <= 0 || st.st_size > REIN_PLAN_MAX)
-		box_step_failed(box, REIN_STEP_PLAN, 0);
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE,
-		 REIN_BOX_PLAN_FD, 0);
-	if (p == MAP_FAILED)
+	p = box_map_plan(REIN_BOX_PLAN_FD);
+	if (!p)
 		box_step_failed(box, REIN_STEP_PLAN, 0);
 	errno = EINVAL;
-	if (!rein_plan_valid(p, (size_t)st.st_size) || !as_ordered(box, p))
+	if (!as_ordered(box, p))
 		box_step_failed(box, REIN_STEP_PLAN, 0);
 	close(REIN_BOX_PLAN_FD);
 	return p;

@@ -31,7 +31,10 @@
 /* Shared with the child until it execs. */
 struct start {
 	const struct box *box;
+	const struct rein_plan *plan; /* the box's, or a further command's own */
 	char **argv, **envp;
+	bool guest;
+	int streams[3], slave; /* -1: none, or as they are */
 	volatile int sys; /* written by the child, in our memory, where no compiler looks for it */
 };
 
@@ -52,7 +55,7 @@ static void exec_one(const char *path, struct start *s)
 	execve(path, s->argv, s->envp);
 	if (errno == ENOEXEC) {
 		static char *script[4096];
-		uint32_t n = s->box->plan->nargv;
+		uint32_t n = s->plan->nargv;
 
 		if (n + 2 > sizeof(script) / sizeof(script[0])) {
 			errno = E2BIG;
@@ -69,7 +72,7 @@ static void exec_one(const char *path, struct start *s)
 /* Look the command up in PATH. The most telling error wins: found but not executable, then absent. */
 static void exec_command(struct start *s)
 {
-	const char *name = s->argv[0], *dir = rein_plan_str(s->box->plan, s->box->plan->search);
+	const char *name = s->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
 	size_t len = strlen(name);
 	static char path[PATH_MAX];
 	struct stat st;
@@ -100,22 +103,37 @@ static void exec_command(struct start *s)
 	errno = best;
 }
 
+/* A session of its own: it shares nothing with the command but the box, and ends with its caller. */
+static int settle_guest(const struct start *s)
+{
+	static const uint64_t by_default[4]; /* the kernel's struct sigaction */
+
+	/* whoever started the box may have had some ignored, as shells do for what runs in the background */
+	for (int sig = 1; sig < NSIG; sig++)
+		raw_syscall(SYS_rt_sigaction, sig, (long)(uintptr_t)by_default, 0, sizeof(uint64_t), 0, 0);
+	if (setsid() < 0 || (s->slave >= 0 && ioctl(s->slave, TIOCSCTTY, 0) < 0))
+		return -1;
+	for (int fd = 0; fd < 3; fd++)
+		if (s->streams[fd] >= 0 && dup2(s->streams[fd], fd) < 0)
+			return -1;
+	return 0;
+}
+
 static _Noreturn __attribute__((noinline)) void child(struct start *s)
 {
 	const struct box *box = s->box;
 	sigset_t none;
 
-	if (setpgid(0, 0) < 0)
+	if (s->guest ? settle_guest(s) < 0 : setpgid(0, 0) < 0)
 		goto failed;
-	if (box->slave >= 0) {
+	if (s->slave >= 0) {
 		pid_t group = getpid();
 
 		/* From a background group this raises SIGTTOU, which is blocked here. */
-		if (box->plan->flags & REIN_PLAN_FOREGROUND &&
-		    ioctl(box->slave, TIOCSPGRP, &group) < 0)
+		if (s->plan->flags & REIN_PLAN_FOREGROUND && ioctl(s->slave, TIOCSPGRP, &group) < 0)
 			goto failed;
 		for (int fd = 0; fd < 3; fd++)
-			if (box->plan->tty_mask & 1u << fd && dup2(box->slave, fd) < 0)
+			if (s->plan->tty_mask & 1u << fd && dup2(s->slave, fd) < 0)
 				goto failed;
 	}
 	if (close_range(3, ~0u, 0) < 0)
@@ -145,21 +163,31 @@ failed:
 	_exit(127);
 }
 
-static pid_t start(struct box *box)
+/* Returns when it has executed its program, or failed to (s->sys). */
+static long launch(struct start *s)
 {
-	struct start s = {
-		.box = box,
-		.argv = words(box->plan, box->plan->argv, box->plan->nargv),
-		.envp = words(box->plan, box->plan->envp, box->plan->nenvp),
-	};
 	long pid = raw_vfork();
 
 	if (pid == 0)
-		child(&s);
+		child(s);
 #ifdef __SANITIZE_ADDRESS__
 	/* the child left its marks on the stack we share, and never came back to take them away */
 	__asan_unpoison_memory_region((char *)__builtin_frame_address(0) - 65536, 65536);
 #endif
+	return pid;
+}
+
+static pid_t start(struct box *box)
+{
+	struct start s = {
+		.box = box,
+		.plan = box->plan,
+		.argv = words(box->plan, box->plan->argv, box->plan->nargv),
+		.envp = words(box->plan, box->plan->envp, box->plan->nenvp),
+		.slave = box->slave,
+	};
+	long pid = launch(&s);
+
 	errno = (int)-pid;
 	if (pid < 0)
 		box_step_failed(box, REIN_STEP_SPAWN, 0);
@@ -188,8 +216,6 @@ static void hand_over(struct box *box)
 		note.has |= REIN_BOX_HAS_TERMINAL;
 		fds[n++] = box->terminal;
 	}
-	if (!n)
-		return;
 	box_send(box, &note, fds, n);
 	for (unsigned i = 0; i < n; i++)
 		close(fds[i]);
@@ -232,15 +258,111 @@ static void report_end(const struct box *box, int status, const struct rusage *r
 	_exit(0);
 }
 
-static void reap(const struct box *box, pid_t command)
+static struct box_guest *find_guest(struct box *box, uint32_t number)
+{
+	for (size_t i = 0; i < REIN_BOX_GUESTS; i++)
+		if (box->guests[i].number == number)
+			return &box->guests[i];
+	return NULL;
+}
+
+/* Above the numbers a command has: our own three are closed, and new descriptors take their places. */
+static int lift(int *fd)
+{
+	int high = fcntl(*fd, F_DUPFD_CLOEXEC, 16);
+
+	close(*fd);
+	*fd = high;
+	return high < 0 ? -1 : 0;
+}
+
+/*
+ * From a process that has given everything up [B2]: whatever it starts is behind the same walls as the
+ * command is.
+ */
+static int start_guest(struct box *box, struct box_guest *g, uint32_t number, struct rein_plan *plan,
+		       int fds[REIN_BOX_FDS])
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_GUEST, .guest = number};
+	struct start s = {.box = box, .plan = plan, .guest = true, .streams = {-1, -1, -1}, .slave = -1};
+	int terminal = -1, next = 1;
+	long pid = -1;
+
+	if (plan->tty_mask && (box_open_terminal(plan, &terminal, &s.slave) < 0 || lift(&s.slave) < 0))
+		goto out;
+	for (int fd = 0; fd < 3; fd++) {
+		if (plan->tty_mask & 1u << fd)
+			continue;
+		errno = EBADF;
+		if (next >= REIN_BOX_FDS || fds[next] < 0 || lift(&fds[next]) < 0)
+			goto out;
+		s.streams[fd] = fds[next++];
+	}
+	s.argv = words(plan, plan->argv, plan->nargv);
+	s.envp = words(plan, plan->envp, plan->nenvp);
+	pid = launch(&s);
+	if (pid < 0 || s.sys) {
+		errno = pid < 0 ? (int)-pid : s.sys;
+		pid = -1;
+		goto out;
+	}
+	*g = (struct box_guest){number, (pid_t)pid};
+	if (terminal >= 0)
+		note.has = REIN_BOX_HAS_TERMINAL;
+	box_send(box, &note, &terminal, terminal >= 0);
+out:
+	next = errno;
+	if (s.slave >= 0)
+		close(s.slave);
+	if (terminal >= 0)
+		close(terminal);
+	errno = next;
+	return pid < 0 ? -1 : 0;
+}
+
+static void on_start(struct box *box, const struct rein_box_note *order, int fds[REIN_BOX_FDS])
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_GONE, .guest = order->guest};
+	struct box_guest *free_place = find_guest(box, 0);
+	struct rein_plan *plan;
+
+	errno = EINVAL;
+	plan = fds[0] < 0 || !order->guest ? NULL : box_map_plan(fds[0]);
+	if (plan && !free_place)
+		errno = EAGAIN;
+	if (!plan || !free_place || start_guest(box, free_place, order->guest, plan, fds) < 0) {
+		note.sys = errno ? errno : EIO;
+		box_send(box, &note, NULL, 0);
+	}
+	if (plan)
+		munmap(plan, plan->size);
+}
+
+static void report_guest(const struct box *box, struct box_guest *g, int status, const struct rusage *ru)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_GONE,
+				     .guest = g->number,
+				     .status = status,
+				     .cpu_ns = usage_ns(ru),
+				     .max_rss_kib = (uint64_t)ru->ru_maxrss};
+
+	*g = (struct box_guest){0};
+	box_send(box, &note, NULL, 0);
+}
+
+static void reap(struct box *box, pid_t command)
 {
 	struct rusage ru;
 	int status;
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &ru)) > 0) {
-		if (pid != command)
+		if (pid != command) {
+			for (size_t i = 0; i < REIN_BOX_GUESTS && !WIFSTOPPED(status); i++)
+				if (box->guests[i].pid == pid)
+					report_guest(box, &box->guests[i], status, &ru);
 			continue;
+		}
 		if (WIFSTOPPED(status)) {
 			struct rein_box_note note = {.kind = REIN_BOX_MSG_STOPPED,
 						     .status = WSTOPSIG(status)};
@@ -252,20 +374,29 @@ static void reap(const struct box *box, pid_t command)
 	}
 }
 
-static void pass_signal(const struct rein_box_note *note, pid_t command)
+static void pass_signal(struct box *box, const struct rein_box_note *note, pid_t command)
 {
-	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG)
-		kill(note->sys == 2 ? -1 : note->sys ? -command : command, note->status);
+	struct box_guest *g = note->guest ? find_guest(box, note->guest) : NULL;
+	pid_t to = note->guest ? g ? g->pid : 0 : command;
+
+	/* a guest that has gone has no pid any more: 0 would be ourselves */
+	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG && to > 1)
+		kill(note->sys == 2 ? -1 : note->sys ? -to : to, note->status);
 }
 
-static void take_message(const struct box *box, pid_t command)
+static void take_message(struct box *box, pid_t command)
 {
 	struct rein_box_note note;
-	int rc = box_receive(box, &note);
+	int fds[REIN_BOX_FDS];
 
-	if (rc <= 0)
+	if (box_receive_fds(box, &note, fds) <= 0)
 		_exit(125); /* [B3] */
-	pass_signal(&note, command);
+	pass_signal(box, &note, command);
+	if (note.kind == REIN_BOX_MSG_START)
+		on_start(box, &note, fds);
+	for (int i = 0; i < REIN_BOX_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	if (note.kind == REIN_BOX_MSG_FOREGROUND) {
 		/* Only if nobody in the box has it: a shell there may have given it to a job. */
 		pid_t owner = 0;
@@ -292,7 +423,7 @@ void box_run(struct box *box)
 	hand_over(box);
 	box_await(box, REIN_BOX_MSG_GO);
 	command = start(box);
-	pass_signal(&box->early, command);
+	pass_signal(box, &box->early, command);
 	/* Nothing of ours may keep the command's streams open: their ends are seen outside. */
 	close_range(0, 2, 0);
 	for (;;) {

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See guests.h. */
+#include "engine/guests.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "sandbox/door.h"
+
+struct rein_guest {
+	uint32_t number;
+	struct rein_trail trail;
+};
+
+int rein_guests_door(void *arg)
+{
+	struct rein_watcher *w = arg;
+	struct rein_err ignored = {0};
+	int fd = rein_door_listen(w->engine->state.fd, w->run->tx.id, &ignored);
+
+	w->has_door = fd >= 0;
+	return fd < 0 ? -1 : fd;
+}
+
+/* [G2] */
+static void review(struct rein_run *r, const struct rein_decision *d)
+{
+	if (!r->judged.must_hold)
+		snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s", d->reason);
+	r->judged.must_hold = true;
+}
+
+/* What it did, in the list of transactions, is the worst of what was done in it. */
+static void count_in(struct rein_tx *t, const struct rein_decision *d)
+{
+	if ((int)d->level > t->level)
+		t->level = (int)d->level;
+	if ((int)d->reach > t->reach)
+		t->reach = (int)d->reach;
+}
+
+static int decide(const struct rein_decision *d, bool approved, struct rein_watcher *w,
+		  struct rein_trail *t, struct rein_err *err)
+{
+	switch (rein_decision_enforced(d)) {
+	case REIN_HOLD:
+		review(w->run, d);
+		return 0;
+	case REIN_ALLOW:
+		return 0;
+	case REIN_ASK:
+		if (!approved)
+			return rein_err_set(err, REIN_E_APPROVAL, "%s", d->reason);
+		return rein_trail_answered(t, true, "action", err);
+	default:
+		return rein_err_set(err, REIN_E_DENIED, "%s", d->reason);
+	}
+}
+
+static int judge(struct rein_watcher *w, struct rein_trail *t, char **argv, bool approved,
+		 struct rein_err *err)
+{
+	auto_(rein_judgement_done) struct rein_judgement j = {0};
+	const struct rein_run *r = w->run;
+	char here[PATH_MAX];
+	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+				.argv = (const char *const *)argv,
+				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
+				.home = getenv("HOME"),
+				.workspace = r->view.workspace};
+	int rc;
+
+	while (argv[a.argc])
+		a.argc++;
+	if (rein_judge_action(&j, r->policy, &a, &w->opts->who, err) < 0 ||
+	    rein_trail_asked(t, &a, &j.before, err) < 0)
+		return -err->code;
+	rc = decide(&j.before, approved, w, t, err);
+	if (rc == 0)
+		count_in(&w->run->tx, &j.before);
+	return rc;
+}
+
+int rein_guests_admit(void *arg, uint32_t guest, char **argv, bool approved, struct rein_err *err)
+{
+	struct rein_watcher *w = arg;
+	struct rein_guest g = {.number = guest};
+	struct rein_err ignored = {0};
+	int rc;
+
+	if (rein_engine_admits(w->engine, w->opts, err) < 0)
+		return -err->code;
+	if (rein_grow(w->guests, w->nguests, w->guests_cap) < 0)
+		return rein_err_nomem(err);
+	rc = rein_trail_open(&g.trail, w->engine->state.dir, &w->opts->who, NULL, err);
+	rc = rc < 0 ? rc : judge(w, &g.trail, argv, approved, err);
+	rc = rc < 0 ? rc : rein_trail_start(&g.trail, &w->run->tx, err);
+	if (rc == 0 && rein_trail_sync(&g.trail, err) == 0) { /* [G1] */
+		w->guests[w->nguests++] = g;
+		return 0;
+	}
+	/* a refusal is what will be asked about */
+	if (g.trail.record)
+		rein_trail_sync(&g.trail, &ignored);
+	rein_trail_done(&g.trail);
+	return -err->code;
+}
+
+void rein_guests_left(void *arg, uint32_t guest, const struct rein_box_result *r)
+{
+	struct rein_watcher *w = arg;
+	struct rein_err ignored = {0};
+
+	for (size_t i = 0; i < w->nguests; i++) {
+		struct rein_guest *g = &w->guests[i];
+
+		if (g->number != guest)
+			continue;
+		/* its beginning is on the record: an end that cannot be written is missing there,
+		 * visibly */
+		rein_trail_end(&g->trail, &w->run->tx, r, &ignored);
+		rein_trail_done(&g->trail);
+		*g = w->guests[--w->nguests];
+		return;
+	}
+}
+
+void rein_guests_done(struct rein_watcher *w)
+{
+	for (size_t i = 0; i < w->nguests; i++)
+		rein_trail_done(&w->guests[i].trail);
+	rein_free(take_ptr(w->guests));
+	w->nguests = 0;
+	if (w->has_door)
+		rein_door_remove(w->engine->state.fd, w->run->tx.id);
+	w->has_door = false;
+}
