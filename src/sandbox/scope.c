@@ -157,7 +157,7 @@ static ssize_t receive(int fd, char *to, size_t max)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	return poll(&p, 1, 2000) == 1 ? recv(fd, to, max, 0) : -1;
+	return poll(&p, 1, PATIENCE_NS / 1000000) == 1 ? recv(fd, to, max, 0) : -1;
 }
 
 static bool authenticate(int fd)
@@ -174,6 +174,48 @@ static bool authenticate(int fd)
 	n += (size_t)snprintf(line + n, sizeof(line) - n, "\r\n");
 	return send_all(fd, line, n) && receive(fd, answer, sizeof(answer)) > 2 &&
 	       memcmp(answer, "OK", 2) == 0 && send_all(fd, "BEGIN\r\n", 7);
+}
+
+static uint32_t number_at(const char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v)); /* we asked in our own byte order, and are answered in it */
+	return v;
+}
+
+enum { ANSWER = 2, ERROR = 3 };
+
+/* How long the message is that begins here, 0: not known yet. */
+static size_t message_size(const char *p, size_t n)
+{
+	return n < 16 ? 0 : 16 + ((size_t)number_at(p + 12) + 7) / 8 * 8 + number_at(p + 4);
+}
+
+/*
+ * The type of the answer to our call, the only one there is; 0: none came. Signals may stand before it, several
+ * in one piece, and a piece may end in the middle of one.
+ */
+static int await_answer(int fd)
+{
+	char buf[16384];
+	size_t have = 0;
+
+	for (;;) {
+		size_t size = message_size(buf, have);
+		ssize_t n;
+
+		if (size && size <= have) {
+			if (buf[1] == ANSWER || buf[1] == ERROR)
+				return buf[1];
+			memmove(buf, buf + size, have - size);
+			have -= size;
+			continue;
+		}
+		if (size > sizeof(buf) || (n = receive(fd, buf + have, sizeof(buf) - have)) <= 0)
+			return 0;
+		have += (size_t)n;
+	}
 }
 
 /* The call is answered before it is carried out. */
@@ -199,8 +241,8 @@ bool rein_scope_enter(char *why, size_t size)
 {
 	auto_buf struct rein_buf call = REIN_BUF(8192);
 	auto_close int fd = -1;
-	char unit[64], reply[4096];
-	ssize_t n;
+	char unit[64];
+	int answer;
 
 	if (access("/run/systemd/system", F_OK) < 0) {
 		snprintf(why, size, "this process may make no control groups and there is no systemd");
@@ -217,11 +259,9 @@ bool rein_scope_enter(char *why, size_t size)
 		snprintf(why, size, "systemd could not be asked for a scope");
 		return false;
 	}
-	/* type 2 is an answer, 3 an error; signals (4) may come before either */
-	while ((n = receive(fd, reply, sizeof(reply))) > 4 && reply[1] == 4)
-		;
-	if (n <= 4 || reply[1] != 2) {
-		snprintf(why, size, "systemd refused a scope");
+	answer = await_answer(fd);
+	if (answer != ANSWER) {
+		snprintf(why, size, answer == ERROR ? "systemd refused a scope" : "systemd did not answer when asked for a scope");
 		return false;
 	}
 	if (!arrived(unit)) {
