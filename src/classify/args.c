@@ -5,13 +5,20 @@
  */
 #include "classify/internal.h"
 
+/* "docker -v" prints the version; the v of "docker rm -v" is another one. */
+static bool only_before(const struct know_opt *o)
+{
+	return (o->acts & ACT_SAFE) && strlen(o->name) == 2 && o->name[1] != 'h';
+}
+
 static const struct know_opt *opt_exact(const struct call *c, struct rein_str name)
 {
 	for (size_t k = c->n_chain; k-- > 0;) {
 		const struct know_cmd *cmd = c->chain[k];
+		bool outer = k + 1 < c->n_chain;
 
 		for (size_t i = 0; i < cmd->n_opts; i++)
-			if (str_is(name, cmd->opts[i].name))
+			if (str_is(name, cmd->opts[i].name) && !(outer && only_before(&cmd->opts[i])))
 				return &cmd->opts[i];
 	}
 	return NULL;

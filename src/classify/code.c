@@ -99,6 +99,14 @@ static const struct sink_name sinks[] = {
 	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY), S("os._exit", SINK_NONE),
 	S("setTimeout", SINK_NONE), S("input", SINK_NONE),
 };
+/* Names that mean this only in R and Julia. */
+static const struct sink_name science[] = {
+	S("file.remove", SINK_DEL), S("file.rename", SINK_WRITE), S("download.file", SINK_NET), S("install.packages", SINK_RISKY),
+	S("remotes.install_github", SINK_RISKY), S("devtools.install_github", SINK_RISKY), S("source", SINK_DYN), S("sys.source", SINK_DYN),
+	S("readLines", SINK_READ), S("readRDS", SINK_READ), S("read.csv", SINK_READ),
+	S("Base.rm", SINK_RDEL), S("Downloads.download", SINK_NET), S("download", SINK_NET), S("Pkg.add", SINK_RISKY),
+	S("Pkg.rm", SINK_RISKY), S("include_string", SINK_DYN), S("Meta.parse", SINK_DYN), S("ccall", SINK_DYN),
+};
 #undef S
 
 /* Modules that only compute. Anything else imported is not proven harmless. */
@@ -123,12 +131,12 @@ static const char raw_words[] =
 	"system exec qx unlink rmtree remove_tree eval open popen fork socket rm_rf rm_r spawn "
 	"sysopen require syscall rename rmdir kill dofile loadstring";
 
-static enum sink sink_of(struct rein_str name)
+static enum sink sink_in(const struct sink_name *table, size_t n, struct rein_str name)
 {
 	enum sink found = SINK_NONE;
 
-	for (size_t k = 0; k < ARRAY_SIZE(sinks); k++) {
-		const struct sink_name *s = &sinks[k];
+	for (size_t k = 0; k < n; k++) {
+		const struct sink_name *s = &table[k];
 
 		if (s->n > name.n || (s->n < name.n && s->name[0] != '.') || s->name[s->n - 1] != name.p[name.n - 1] ||
 		    memcmp(name.p + name.n - s->n, s->name, s->n) != 0)
@@ -138,6 +146,17 @@ static enum sink sink_of(struct rein_str name)
 			return found;
 	}
 	return found;
+}
+
+static enum sink sink_of(const struct code *c, struct rein_str name)
+{
+	enum sink found = SINK_NONE;
+
+	if (code_lang_is(c, LANG_R | LANG_JULIA))
+		found = sink_in(science, ARRAY_SIZE(science), name);
+	if (code_lang_is(c, LANG_JULIA) && str_is(name, "rm")) /* R's forgets variables */
+		found = SINK_RDEL;
+	return found != SINK_NONE ? found : sink_in(sinks, ARRAY_SIZE(sinks), name);
 }
 
 static bool punct(const struct code *c, size_t k, char ch)
@@ -329,14 +348,24 @@ static bool names_destruction(struct rein_str name)
 	return false;
 }
 
+/* array_map("unlink", …) */
+static bool names_call(const struct code *c, struct rein_str text)
+{
+	enum sink s = sink_of(c, text);
+
+	return s == SINK_SHELL || s == SINK_DEL || s == SINK_RDEL || s == SINK_DYN;
+}
+
 static void one_name(struct code *c, size_t k, unsigned *flags)
 {
 	struct rein_str name = c->t[k].s, arg;
-	enum sink s = sink_of(name);
+	enum sink s = sink_of(c, name);
 	struct field f;
 	size_t after;
 
 	if (s == SINK_NONE) {
+		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && literal_arg(c, k, &arg, &after) && names_call(c, arg))
+			say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
 		if (is_call(c, k) && names_destruction(name))
 			fact(c->cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     c->at, show(c->cx, name), "calls something that says it destroys");
@@ -567,6 +596,6 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
 	if (code_lang_is(c, LANG_PERL | LANG_RUBY | LANG_LUA | LANG_PHP))
 		raw_check(c);
-	if (!code_lang_is(c, LANG_PYTHON | LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_LUA | LANG_R))
+	if (!code_lang_is(c, LANG_PYTHON | LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_LUA | LANG_R | LANG_JULIA))
 		say(c, REIN_LEVEL_RISKY, rein_str(lang), "a program in a language that is not looked into");
 }

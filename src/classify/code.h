@@ -51,6 +51,7 @@ enum code_lang {
 	LANG_R = 1 << 6,
 	LANG_ELIXIR = 1 << 7,
 	LANG_JAVA = 1 << 8,
+	LANG_JULIA = 1 << 9,
 };
 
 struct code {

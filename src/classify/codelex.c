@@ -4,7 +4,7 @@
 
 enum code_lang code_lang_of(const char *name)
 {
-	static const char *const names[] = {"python", "node", "perl", "ruby", "php", "lua", "r", "elixir", "java"};
+	static const char *const names[] = {"python", "node", "perl", "ruby", "php", "lua", "r", "elixir", "java", "julia"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))
@@ -139,7 +139,7 @@ static size_t skip_line(const struct code *c, size_t i)
 
 void code_lex(struct code *c)
 {
-	bool hash = code_lang_is(c, LANG_PYTHON | LANG_RUBY | LANG_PERL | LANG_PHP | LANG_R | LANG_ELIXIR), slash = code_lang_is(c, LANG_NODE | LANG_PHP | LANG_JAVA);
+	bool hash = code_lang_is(c, LANG_PYTHON | LANG_RUBY | LANG_PERL | LANG_PHP | LANG_R | LANG_ELIXIR | LANG_JULIA), slash = code_lang_is(c, LANG_NODE | LANG_PHP | LANG_JAVA);
 	size_t i = 0;
 
 	while (i < c->s.n && !c->overflow) {
@@ -160,7 +160,7 @@ void code_lex(struct code *c)
 		} else if (lex_quotelike(c, &i)) {
 			continue;
 		} else if (ch == '"' || ch == '\'' ||
-			   (ch == '`' && code_lang_is(c, LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP))) {
+			   (ch == '`' && code_lang_is(c, LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_JULIA))) {
 			i = lex_string(c, i);
 		} else if (code_name1(ch)) {
 			/* prefixes of python strings */

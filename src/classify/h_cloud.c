@@ -31,7 +31,7 @@ static void secret_reads(struct ctx *cx, struct call *c)
 		if (str_has(s, "secret_access_key") || str_has(s, "session_token"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads a credential");
-		if (i == 0 && str_is(s, "read") && str_has(rein_str(c->top->name), "op"))
+		if (i == 0 && str_is(s, "read") && str_in(rein_str(c->top->name), "op vault"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");
 		if (str_in(s, "get-parameter get-parameters get-parameters-by-path") &&

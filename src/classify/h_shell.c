@@ -435,3 +435,14 @@ struct data h_shell(struct ctx *cx, struct call *c)
 	    interactive ? "starts an interactive shell" : "starts a shell");
 	return data_unknown(TAINT_INPUT);
 }
+
+/* The process -1 is every process one may signal; as the first word it is a signal. */
+struct data h_kill(struct ctx *cx, struct call *c)
+{
+	call_base(cx, c);
+	for (size_t i = 2; i < c->argc; i++)
+		if (str_is(c->argv[i].s, "-1"))
+			fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, "-1",
+			     "stops every process it can");
+	return data_unknown(0);
+}

@@ -158,7 +158,8 @@ static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
 
 struct data h_ssh(struct ctx *cx, struct call *c)
 {
-	struct field host = c->ops.n ? c->ops.v[0] : c->argv[0];
+	size_t hosts = c->top->note && !strcmp(c->top->note, "hosts") ? 0 : 1; /* else options name them */
+	struct field host = hosts && c->ops.n ? c->ops.v[0] : c->argv[0];
 	struct data d = data_unknown(TAINT_NET);
 
 	for (size_t i = 0; i < c->n_got; i++) {
@@ -171,8 +172,8 @@ struct data h_ssh(struct ctx *cx, struct call *c)
 	if (c->io->piped && c->io->in.taint & TAINT_SECRET)
 		effect_send(cx, &c->io->in, host.at);
 	cx->remote++;
-	if (c->ops.n > 1) {
-		struct field code = h_join_fields(cx, c->ops.v + 1, c->ops.n - 1);
+	if (c->ops.n > hosts) {
+		struct field code = h_join_fields(cx, c->ops.v + hosts, c->ops.n - hosts);
 
 		d = h_run_code(cx, &code, c->io);
 		d.known = false;

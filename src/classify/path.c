@@ -142,6 +142,8 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 {
 	size_t p = 0, i = 0, star = (size_t)-1, mark = 0, solid = 0;
 
+	if (np == 1 && pat[0] == '*') /* also what is not known */
+		return name.n > 0;
 	for (size_t k = 0; k < name.n; k++)
 		if (name.p[k] == GLOB_STAR || name.p[k] == GLOB_ONE || name.p[k] == HOLE)
 			solid++;
