@@ -37,7 +37,10 @@ struct rein_action;
 
 REIN_API int rein_classifier_new(struct rein_classifier **ret, struct rein_err *err);
 REIN_API void rein_classifier_free(struct rein_classifier *c); /* NULL is fine */
-/* Add what a YAML file says about programs (docs/knowledge.md); it overrides what is built in. */
+/*
+ * Add what a YAML file says about programs (docs/knowledge.md); it overrides what is built in. After one that was not
+ * understood there are no more verdicts from this classifier.
+ */
 REIN_API int rein_classifier_learn(struct rein_classifier *c, const char *path, const char *yaml,
 				   size_t n, struct rein_err *err);
 

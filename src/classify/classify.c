@@ -17,7 +17,7 @@ struct rein_classifier {
 	struct arena learned;
 	struct know_tables tables;
 	struct know extra;
-	bool has_extra;
+	bool has_extra, broken;
 	rein_sql_fn *sql;
 	struct rein_verdict verdict;
 	struct rein_fact facts[REIN_VERDICT_FACTS];
@@ -52,13 +52,15 @@ int rein_classifier_learn(struct rein_classifier *c, const char *path, const cha
 	int rc;
 
 	c->learned.fail = &fail;
+	c->broken = true; /* until all of it is understood: it may have made things worse than they look now */
 	if (setjmp(fail))
 		return rein_err_nomem(err);
 	c->tables.a = &c->learned;
 	rc = know_load(&c->tables, path, yaml, n, err);
-	if (rc == 0)
-		rc = know_finish(&c->tables, &c->extra, err);
+	if (rc == 0 && know_finish(&c->tables, &c->extra, err) < 0)
+		rc = rein_err_prefix(err, "%s", path);
 	c->has_extra = rc == 0;
+	c->broken = rc != 0;
 	c->learned.fail = NULL;
 	return rc;
 }
@@ -350,6 +352,10 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 	jmp_buf fail;
 	int why;
 
+	if (c->broken) {
+		rein_err_set(err, REIN_E_INVALID, "no verdict: a knowledge file was not understood");
+		return NULL;
+	}
 	arena_reset(&c->arena);
 	c->arena.fail = &fail;
 	why = setjmp(fail);

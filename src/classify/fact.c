@@ -441,22 +441,29 @@ static bool env_match(struct rein_str name, const char *pat)
 	return name.n == n && !memcmp(name.p, pat, n);
 }
 
-static const struct know_env *env_find(struct rein_str name)
+static const struct know_env *env_in(const struct know *k, struct rein_str name)
 {
-	for (size_t i = 0; name.n && i < know_builtin.n_envs; i++) {
-		const char *pattern = know_builtin.envs[i].pattern;
+	for (size_t i = 0; name.n && i < k->n_envs; i++) {
+		const char *pattern = k->envs[i].pattern;
 
 		if ((pattern[0] == name.p[0] || pattern[0] == '*') && env_match(name, pattern))
-			return &know_builtin.envs[i];
+			return &k->envs[i];
 	}
 	return NULL;
 }
 
+static const struct know_env *env_find(struct ctx *cx, struct rein_str name)
+{
+	const struct know *extra = cx_extra(cx);
+	const struct know_env *e = extra ? env_in(extra, name) : NULL;
+
+	return e ? e : env_in(&know_builtin, name);
+}
+
 bool env_is_secret(struct ctx *cx, struct rein_str name)
 {
-	const struct know_env *e = env_find(name);
+	const struct know_env *e = env_find(cx, name);
 
-	(void)cx;
 	return e && e->cls == KENV_SECRET;
 }
 
@@ -494,7 +501,7 @@ static bool path_is_tame(struct ctx *cx, struct rein_str s)
 /* A variable that the commands after it will see. */
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
 {
-	const struct know_env *e = env_find(name);
+	const struct know_env *e = env_find(cx, name);
 
 	if (!e)
 		return;

@@ -5,28 +5,38 @@
  */
 #include "classify/internal.h"
 
-static int verb_exact(const char *p, size_t n)
+static int verb_in(const struct know *k, const char *word)
 {
-	char word[40];
-	size_t lo = 0, hi = know_builtin.n_verbs;
+	size_t lo = 0, hi = k->n_verbs;
 
-	if (!n || n >= sizeof(word))
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		word[i] = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
-	word[n] = '\0';
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		int c = strcmp(word, know_builtin.verbs[mid].word);
+		int c = strcmp(word, k->verbs[mid].word);
 
 		if (!c)
-			return know_builtin.verbs[mid].cls;
+			return k->verbs[mid].cls;
 		if (c < 0)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
 	return 0;
+}
+
+static int verb_exact(struct ctx *cx, const char *p, size_t n)
+{
+	const struct know *extra = cx_extra(cx);
+	char word[40];
+	int cls = 0;
+
+	if (!n || n >= sizeof(word))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		word[i] = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+	word[n] = '\0';
+	if (extra)
+		cls = verb_in(extra, word);
+	return cls ? cls : verb_in(&know_builtin, word);
 }
 
 static bool is_upper(char c)
@@ -39,14 +49,13 @@ int verb_class(struct ctx *cx, struct rein_str w)
 	int first = 0, best, k = 0;
 	size_t i = 0;
 
-	(void)cx;
 	if (!w.n || w.n > 60 || !is_literal(w))
 		return 0;
 	for (size_t j = 0; j < w.n; j++)
 		if (!((w.p[j] >= 'a' && w.p[j] <= 'z') || is_upper(w.p[j]) || w.p[j] == '-' ||
 		      w.p[j] == '_' || w.p[j] == ':' || (w.p[j] >= '0' && w.p[j] <= '9')))
 			return 0;
-	best = verb_exact(w.p, w.n);
+	best = verb_exact(cx, w.p, w.n);
 	if (best)
 		return best;
 	while (i < w.n) {
@@ -56,7 +65,7 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		while (i + n < w.n && w.p[i + n] != '-' && w.p[i + n] != '_' && w.p[i + n] != ':' &&
 		       !(n && is_upper(w.p[i + n]) && !is_upper(w.p[i + n - 1])))
 			n++;
-		cls = verb_exact(w.p + i, n);
+		cls = verb_exact(cx, w.p + i, n);
 		if (k == 0 || !first || first == VERB_NOUN)
 			first = cls ? cls : first; /* projects:list, config:set */
 		if ((cls == VERB_DELETE || cls == VERB_DANGER) && first != VERB_READ)

@@ -14,6 +14,7 @@
 #include "cli/judge.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "engine/knowload.h"
 
 #define TEXT_BYTES ((size_t)16 << 20)
 
@@ -262,14 +263,9 @@ static int read_file(const char *path, struct rein_buf *b, struct rein_err *err)
 
 static int learn(struct session *s, struct rein_err *err)
 {
-	auto_buf struct rein_buf text = REIN_BUF((size_t)8 << 20);
-	int rc = read_file(s->o.knowledge, &text, err);
+	int rc = rein_knowledge_open(&s->judge.classifier, err);
 
-	if (rc == 0)
-		rc = rein_classifier_new(&s->judge.classifier, err);
-	if (rc == 0)
-		rc = rein_classifier_learn(s->judge.classifier, s->o.knowledge, text.p ? text.p : "", text.n, err);
-	return rc;
+	return rc < 0 ? rc : rein_knowledge_add(s->judge.classifier, s->o.knowledge, err);
 }
 
 static int single(struct session *s, const char *text, struct rein_buf *out, struct rein_err *err)

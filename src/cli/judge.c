@@ -7,10 +7,9 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "classify/grammar.h"
+#include "engine/knowload.h"
 #include "engine/policyload.h"
 #include "secret/secret.h"
-#include "sql/sql.h"
 
 static const char *const kinds[] = {NULL, "command", "file", "sql", "http", "custom"};
 
@@ -82,9 +81,8 @@ static bool is_workspace(const struct rein_judge *j)
 int rein_judge_classify(struct rein_judge *j, struct rein_action *a, const struct rein_verdict **ret,
 			struct rein_err *err)
 {
-	if (!j->classifier && rein_classifier_new(&j->classifier, err) < 0)
+	if (!j->classifier && rein_knowledge_open(&j->classifier, err) < 0)
 		return -err->code;
-	rein_classifier_set_sql(j->classifier, rein_sql_parse);
 	if (!a->cwd && !a->workspace && is_workspace(j)) { /* else: as in a workspace somewhere */
 		a->cwd = j->cwd;
 		a->workspace = j->project;

@@ -8,9 +8,8 @@
 #include <rein/classify.h>
 
 #include "base/auto.h"
-#include "classify/grammar.h"
 #include "engine/facts.h"
-#include "sql/sql.h"
+#include "engine/knowload.h"
 #include "sys/priv.h"
 
 void rein_judgement_done(struct rein_judgement *j)
@@ -50,9 +49,8 @@ int rein_judge_action(struct rein_judgement *j, const struct rein_policy *p, con
 	j->before = (struct rein_decision){0};
 	j->has_before = false;
 	j->approved = false;
-	if (!j->classifier && rein_classifier_new(&j->classifier, err) < 0)
+	if (!j->classifier && rein_knowledge_open(&j->classifier, err) < 0)
 		return -err->code;
-	rein_classifier_set_sql(j->classifier, rein_sql_parse);
 	j->verdict = rein_classify(j->classifier, a, err);
 	if (!j->verdict)
 		return rein_err_prefix(err, "it could not be classified");

@@ -5,37 +5,17 @@
  */
 #include "engine/policyload.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "engine/conffile.h"
 #include "sys/file.h"
 
 #define POLICY_D   "/etc/rein/policy.d"
 #define FILE_BYTES ((size_t)4 << 20)
-
-/* 1: read, 0: not there. A link is followed only where whoever made it may decide. */
-static int read_text(const char *path, bool follow, struct rein_buf *b, struct rein_err *err)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
-	struct stat st;
-	char chunk[8192];
-	ssize_t n;
-
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (fd < 0)
-		return rein_err_errno(err, "cannot open the policy '%s'", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return rein_err_set(err, REIN_E_INVALID, "the policy '%s' is not an ordinary file", path);
-	while ((n = read(fd, chunk, sizeof(chunk))) > 0)
-		rein_buf_add(b, chunk, (size_t)n);
-	if (n < 0)
-		return rein_err_errno(err, "cannot read the policy '%s'", path);
-	return b->failed ? rein_err_set(err, REIN_E_LIMIT, "the policy '%s' is too large", path) : 1;
-}
 
 static int unreadable(struct rein_policy *p, const struct rein_err *err)
 {
@@ -46,7 +26,7 @@ static int unreadable(struct rein_policy *p, const struct rein_err *err)
 static int add_file(struct rein_policy *p, enum rein_layer layer, const char *path, bool must, struct rein_err *err)
 {
 	auto_buf struct rein_buf text = REIN_BUF(FILE_BYTES);
-	int rc = read_text(path, true, &text, err);
+	int rc = rein_conf_read("policy", path, true, &text, err);
 
 	if (rc == 0 && must)
 		rc = rein_err_set(err, REIN_E_NOTFOUND, "there is no policy '%s'", path);
@@ -55,52 +35,20 @@ static int add_file(struct rein_policy *p, enum rein_layer layer, const char *pa
 	return rc ? rein_policy_add(p, layer, path, (struct rein_str){text.p ? text.p : "", text.n}, err) : 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int add_directory(struct rein_policy *p, const char *dir, struct rein_err *err)
 {
-	auto_closedir DIR *d = opendir(dir);
 	auto_strlist struct rein_strlist names = {0};
-	int rc = 0;
+	int rc = rein_conf_list(dir, &names, err);
 
-	if (!d && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (!d) {
-		rein_err_errno(err, "cannot read '%s'", dir);
+	if (rc < 0)
 		return unreadable(p, err);
-	}
-	for (struct dirent *e; (e = readdir(d));) {
-		size_t n = strlen(e->d_name);
-
-		if (e->d_name[0] == '.' || n < 6 || !rein_streq(e->d_name + n - 5, ".yaml"))
-			continue;
-		if (rein_strlist_take(&names, rein_asprintf("%s/%s", dir, e->d_name)) < 0) {
-			rein_err_nomem(err);
-			return unreadable(p, err);
-		}
-	}
-	if (names.n)
-		qsort(names.v, names.n, sizeof(names.v[0]), by_name);
 	for (size_t i = 0; i < names.n && rc == 0; i++)
 		rc = add_file(p, REIN_LAYER_SYSTEM, names.v[i], true, err);
 	return rc;
 }
 
-/* Absolute, or NULL where there is no home. */
-static char *config_path(const char *rest)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (xdg && *xdg == '/')
-		return rein_asprintf("%s/rein/%s", xdg, rest);
-	return home && *home == '/' ? rein_asprintf("%s/.config/rein/%s", home, rest) : NULL;
-}
-
 /* The copy of a trusted file; one name a project. */
-static char *trust_path(const char *project)
+static int trust_path(const char *project, char **ret, struct rein_err *err)
 {
 	uint64_t h = 14695981039346656037ull;
 	char name[48];
@@ -108,18 +56,18 @@ static char *trust_path(const char *project)
 	for (const char *s = project; *s; s++)
 		h = (h ^ (unsigned char)*s) * 1099511628211ull;
 	snprintf(name, sizeof(name), "trusted/%016llx.yaml", (unsigned long long)h);
-	return config_path(name);
+	return rein_conf_path(name, ret, err);
 }
 
 /* "# PROJECT\n" and then the very bytes that are trusted. */
 static bool is_trusted(const char *project, const struct rein_buf *text)
 {
 	auto_buf struct rein_buf kept = REIN_BUF(FILE_BYTES + 8192);
-	auto_free char *path = trust_path(project);
+	auto_free char *path = NULL;
 	struct rein_err ignored = {0};
 	size_t n = strlen(project);
 
-	if (!path || read_text(path, false, &kept, &ignored) <= 0)
+	if (trust_path(project, &path, &ignored) < 0 || !path || rein_conf_read("policy", path, false, &kept, &ignored) <= 0)
 		return false;
 	return kept.n == text->n + n + 3 && !memcmp(kept.p, "# ", 2) && !memcmp(kept.p + 2, project, n) &&
 	       kept.p[n + 2] == '\n' && (!text->n || !memcmp(kept.p + n + 3, text->p, text->n));
@@ -130,7 +78,7 @@ static int add_project(struct rein_policy *p, const char *project, struct rein_e
 	auto_buf struct rein_buf text = REIN_BUF(FILE_BYTES);
 	auto_free char *path = rein_asprintf("%s/.rein.yaml", project);
 	enum rein_layer layer = REIN_LAYER_PROJECT;
-	int rc = path ? read_text(path, false, &text, err) : rein_err_nomem(err);
+	int rc = path ? rein_conf_read("policy", path, false, &text, err) : rein_err_nomem(err);
 
 	if (rc < 0)
 		return unreadable(p, err);
@@ -143,10 +91,12 @@ static int add_project(struct rein_policy *p, const char *project, struct rein_e
 
 static int add_layers(struct rein_policy *p, const struct rein_policy_sources *from, struct rein_err *err)
 {
-	auto_free char *user = config_path("policy.yaml");
+	auto_free char *user = NULL;
 	int rc = from->only_files ? 0 : add_directory(p, POLICY_D, err);
 
-	if (rc == 0 && user && !from->only_files)
+	if (rc == 0 && !from->only_files && rein_conf_path("policy.yaml", &user, err) < 0)
+		return unreadable(p, err);
+	if (rc == 0 && user)
 		rc = add_file(p, REIN_LAYER_USER, user, false, err);
 	if (rc == 0 && from->project && !from->only_files)
 		rc = add_project(p, from->project, err);
@@ -208,13 +158,15 @@ static int make_dirs(const char *path, struct rein_err *err)
 int rein_policy_trust(const char *project, struct rein_err *err)
 {
 	auto_buf struct rein_buf text = REIN_BUF(FILE_BYTES), kept = REIN_BUF(FILE_BYTES + 8192);
-	auto_free char *path = rein_asprintf("%s/.rein.yaml", project), *to = trust_path(project);
-	int rc = path ? read_text(path, false, &text, err) : rein_err_nomem(err);
+	auto_free char *path = rein_asprintf("%s/.rein.yaml", project), *to = NULL;
+	int rc = path ? rein_conf_read("policy", path, false, &text, err) : rein_err_nomem(err);
 
 	if (rc == 0)
 		return rein_err_set(err, REIN_E_NOTFOUND, "there is no '%s' to trust", path);
 	if (rc < 0)
 		return rc;
+	if (trust_path(project, &to, err) < 0)
+		return -err->code;
 	if (!to)
 		return rein_err_set(err, REIN_E_FAILED, "no place to remember it: set HOME");
 	rein_buf_printf(&kept, "# %s\n", project);
@@ -227,8 +179,11 @@ int rein_policy_trust(const char *project, struct rein_err *err)
 
 int rein_policy_untrust(const char *project, struct rein_err *err)
 {
-	auto_free char *to = trust_path(project);
+	auto_free char *to = NULL;
+	int rc = trust_path(project, &to, err);
 
+	if (rc < 0)
+		return rc;
 	if (to && unlink(to) < 0 && errno != ENOENT)
 		return rein_err_errno(err, "cannot remove '%s'", to);
 	return 0;

@@ -295,3 +295,61 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq result refused "$(last network result)"
 	eq peer raw "$(last network effects.peers.0)"
 }
+
+@test "knowledge of the user's own is used by classify, policy explain and run; none of the project's is" {
+	mkdir -p "$HOME/.config/rein/knowledge.d" knowledge.d .config/rein/knowledge.d .rein/knowledge.d bin
+	printf '#!/bin/sh\ntouch ran\n' >bin/frobnicate && chmod +x bin/frobnicate
+	for d in . .config/rein .rein; do printf 'programs:\n  rm: safe\n  frobnicate: safe\n' >$d/knowledge.d/x.yaml; done
+	eq unknown risky "$(command rein classify --json frobnicate | field level)"
+	eq "rm of a project's" destructive "$(command rein classify --json 'rm -rf ~' | field level)"
+	cat >"$HOME/.config/rein/knowledge.d/own.yaml" <<-E
+		programs:
+		  frobnicate: {level: dangerous, reach: irreversible, why: wakes the customers}
+		environment:
+		  exec: [FROB_HOOK]
+		verbs:
+		  delete: frobble
+	E
+	eq known dangerous "$(command rein classify --json frobnicate | field level)"
+	eq environment dangerous "$(command rein classify --json 'FROB_HOOK=x ls' | field level)"
+	eq verb destructive "$(command rein classify --json 'newctl things frobble x' | field level)"
+	has "$(command rein policy explain frobnicate)" "wakes the customers"
+	PATH=$W/bin:$PATH run j -- frobnicate
+	eq status 121 "$status"
+	has "$output" "wakes the customers"
+	[ ! -e ran ]
+	eq decision ask "$(last decision decision)"
+}
+
+@test "a knowledge file that is not understood: nothing is judged and nothing runs, the message says where" {
+	local d=$HOME/.config/rein/knowledge.d bad
+	mkdir -p "$d"
+	for bad in 'programs:\n  frob: {levle: safe}\n' 'programs: [\n' 'programs:\n  frob: nearly-safe\n' '\377\376'; do
+		# shellcheck disable=SC2059  # it is the format
+		printf "$bad" >"$d/own.yaml"
+		run j -- touch ran
+		[ "$status" -ne 0 ]
+		[ ! -e ran ]
+		[[ $output == *own.yaml:[0-9]*:[0-9]* ]] || die "no place in: $output"
+		run command rein classify 'ls'
+		[ "$status" -ne 0 ]
+		has "$output" "own.yaml:"
+		run command rein policy explain 'ls'
+		[ "$status" -ne 0 ]
+		has "$output" "own.yaml:"
+	done
+	printf 'programs:\n  frob: safe\n' >"$d/own.yaml"
+	cp "$d/own.yaml" "$d/twice.yaml"
+	run j -- touch ran
+	[ "$status" -ne 0 ]
+	has "$output" "twice.yaml"
+	rm "$d/twice.yaml" "$d/own.yaml"
+	mkdir "$d/own.yaml"
+	run j -- touch ran
+	[ "$status" -ne 0 ]
+	has "$output" "not an ordinary file"
+	[ ! -e ran ]
+	rmdir "$d/own.yaml"
+	j -q -- touch ran
+	[ -e ran ]
+}

@@ -307,6 +307,7 @@ static void users_can_add_knowledge(void **state)
 	assert_int_equal(rein_classifier_learn(c, "broken.yaml", broken, strlen(broken), &err),
 			 -REIN_E_INVALID);
 	assert_non_null(strstr(err.msg, "broken.yaml:2:"));
+	assert_null(rein_classify_command(c, "ls", NULL, &err)); /* it may have been about ls */
 	rein_classifier_free(c);
 }
 
