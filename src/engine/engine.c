@@ -337,7 +337,7 @@ static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, c
 		return -err->code;
 	if (!dir || !id)
 		return rein_err_nomem(err);
-	return rein_oci_run(backend, spec, dir, id, &r->result, err);
+	return rein_oci_run(backend, spec, e->box_program, dir, id, &r->result, err);
 }
 
 static void free_judge(struct rein_exec_judge_state **s)

@@ -12,15 +12,20 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "sandbox/explain.h"
 #include "sandbox/filter.h"
+#include "sandbox/inlet.h"
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
@@ -32,7 +37,8 @@
 static const struct backend {
 	const char *name, *program;
 	const char *before[12]; /* options between --root DIR and `run` */
-	bool seccomp, nested_group, hybrid;
+	bool executor; /* shares the kernel: our executor builds the last walls inside */
+	bool nested_group, hybrid;
 } backends[] = {
 	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
 	{"oci:runc", "runc", {0}, true, true, true},
@@ -61,11 +67,15 @@ struct session {
 	struct rein_plan *plan;
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
+	struct rein_inlet inlet;
 	const char *id;
 	char pid_file[PATH_MAX];
 	char root[PATH_MAX]; /* where the runtime keeps its own state */
 	pid_t pid;
 	int pidfd, signals;
+	int control, theirs; /* to the executor inside; -1: there is none */
+	int memory;	     /* its plan */
+	struct rein_box_note end;
 	int status;
 	uint64_t started_ns, deadline_ns;
 	enum rein_box_end why;
@@ -114,14 +124,15 @@ static int find_program(const struct session *s, struct rein_err *err)
 
 static int make_plan(struct session *s, struct rein_err *err)
 {
-	struct rein_plan_setup setup = {.flags = REIN_PLAN_IDENTITY | REIN_PLAN_ROOT};
+	struct rein_plan_setup setup = {.flags = REIN_PLAN_ROOT, .uid = geteuid(), .gid = getegid()};
 	struct rein_filter filter;
 	struct rein_filter_options options = {0};
 
 	if (s->spec->net == REIN_NET_NONE)
 		setup.flags |= REIN_PLAN_NETNS;
+	setup.flags |= s->backend->executor ? REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK : REIN_PLAN_IDENTITY;
 	rein_keep_plan(&s->keeper, &setup);
-	/* a plan without a filter is none; the runtime has its own */
+	/* a plan without a filter is none; a kernel of the runtime's own has no use for it */
 	if (!rein_filter_build(&options, &filter))
 		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
 	setup.filter = filter.code;
@@ -175,6 +186,10 @@ static _Noreturn void child(const struct session *s, int report)
 	for (int fd = 1; fd <= 2; fd++)
 		if (s->outlet.given[fd] >= 0)
 			dup2(s->outlet.given[fd], fd);
+	if (s->inlet.given >= 0)
+		dup2(s->inlet.given, 0);
+	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* the caller's terminal is not the command's to type into */
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		rein_err_errno(&err, "enter a mount namespace");
@@ -186,6 +201,21 @@ static _Noreturn void child(const struct session *s, int report)
 	if (rein_bundle_mount(&s->bundle, &err) < 0)
 		goto failed;
 	n = command(s, "run", argv);
+	if (s->theirs >= 0) {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		/*
+		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
+		 * files that are its streams to the container's user: standard input goes round it.
+		 */
+		if (dup2(s->memory, REIN_BOX_PLAN_FD) < 0 || dup2(s->theirs, REIN_BOX_CONTROL_FD) < 0 ||
+		    dup2(fcntl(0, F_GETFD) < 0 ? null : 0, REIN_BOX_INPUT_FD) < 0 || dup2(null, 0) < 0) {
+			rein_err_errno(&err, "descriptors of the box");
+			goto failed;
+		}
+		argv[n++] = "--preserve-fds";
+		argv[n++] = "3";
+	}
 	argv[n++] = "--pid-file";
 	argv[n++] = s->pid_file;
 	argv[n++] = "--bundle";
@@ -195,7 +225,7 @@ static _Noreturn void child(const struct session *s, int report)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* the descriptor that tells of a failure closes by itself when there is none */
-	close_range(3, (unsigned)report - 1, 0);
+	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
 	close_range((unsigned)report + 1, ~0u, 0);
 	execvpe(argv[0], (char *const *)(uintptr_t)argv, envp);
 	rein_err_errno(&err, "run %s", argv[0]);
@@ -236,21 +266,82 @@ static void tell_runtime(const struct session *s, const char *verb, const char *
 		;
 }
 
+/* Clear of the numbers the executor expects its descriptors at. */
+static int above(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	rein_closep_(&fd);
+	return high;
+}
+
+/* All the executor will ask for is in its socket before it is there. */
+static int prepare_executor(struct session *s, struct rein_err *err)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	const struct rein_box_order order = {.magic = REIN_PLAN_MAGIC,
+					     .flags = s->plan->flags & REIN_PLAN_ORDERED,
+					     .uid = s->plan->uid,
+					     .gid = s->plan->gid};
+	static const struct rein_box_note notes[] = {{.kind = REIN_BOX_MSG_PLAN}, {.kind = REIN_BOX_MSG_GO}};
+	int pair[2];
+
+	if (!s->backend->executor)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rein_err_errno(err, "control socket");
+	s->control = above(pair[0]);
+	s->theirs = above(pair[1]);
+	s->memory = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	if (s->control < 0 || s->theirs < 0 || s->memory < 0 ||
+	    write(s->memory, s->plan, s->plan->size) != (ssize_t)s->plan->size ||
+	    fcntl(s->memory, F_ADD_SEALS, seals) < 0 ||
+	    send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+		return rein_err_errno(err, "write the plan");
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+		if (send(s->control, &notes[i], sizeof(notes[i]), MSG_NOSIGNAL) != (ssize_t)sizeof(notes[i]))
+			return rein_err_errno(err, "control socket");
+	return 0;
+}
+
+/* What it has to say; the last word is kept. */
+static void hear_executor(struct session *s)
+{
+	struct rein_box_note note;
+
+	while (s->control >= 0) {
+		ssize_t n = recv(s->control, &note, sizeof(note), MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != (ssize_t)sizeof(note))
+			return;
+		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
+		    note.kind == REIN_BOX_MSG_EXIT)
+			s->end = note;
+	}
+}
+
 static int start(struct session *s, struct rein_err *err)
 {
 	auto_close int ours = -1;
 	struct rein_err why = {0};
-	int pipes[2];
+	int pipes[2], report;
 
 	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
 		return -err->code;
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return rein_err_errno(err, "pipe");
 	ours = pipes[0];
+	report = above(pipes[1]);
+	if (report < 0)
+		return rein_err_errno(err, "pipe");
 	s->pid = fork();
 	if (s->pid == 0)
-		child(s, pipes[1]);
-	close(pipes[1]);
+		child(s, report);
+	close(report);
+	rein_closep_(&s->theirs);
+	s->theirs = -1;
 	if (s->pid < 0)
 		return rein_err_errno(err, "fork");
 	s->pidfd = sys_pidfd_open(s->pid, 0);
@@ -262,7 +353,7 @@ static int start(struct session *s, struct rein_err *err)
 	if (s->spec->meanwhile)
 		s->spec->meanwhile(s->spec->meanwhile_arg);
 	rein_keep_start(&s->keeper, 0); /* its processes are the runtime's, and counted by the group */
-	return rein_outlet_start(&s->outlet, err);
+	return rein_outlet_start(&s->outlet, err) < 0 ? -err->code : rein_inlet_start(&s->inlet, err);
 }
 
 /* The runtime has written down which process its container's first one is. */
@@ -322,6 +413,17 @@ static void obey(struct session *s)
 	}
 }
 
+/* The executor has all signals blocked; a runtime without it passes them on to the command. */
+static void pass_on(const struct session *s, int sig)
+{
+	const struct rein_box_note note = {.kind = REIN_BOX_MSG_SIGNAL, .status = sig};
+
+	if (s->control < 0)
+		kill(s->pid, sig);
+	else
+		send(s->control, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void on_signals(struct session *s)
 {
 	struct signalfd_siginfo si;
@@ -330,7 +432,7 @@ static void on_signals(struct session *s)
 		if (si.ssi_signo == SIGURG)
 			obey(s);
 		else
-			kill(s->pid, (int)si.ssi_signo); /* it passes them on */
+			pass_on(s, (int)si.ssi_signo);
 	}
 }
 
@@ -348,6 +450,7 @@ static int attend(struct session *s, struct rein_err *err)
 			return 0;
 		if (fds[1].revents)
 			on_signals(s);
+		hear_executor(s);
 		if (!s->listed)
 			look_for_init(s);
 		now = rein_mono_ns();
@@ -396,6 +499,18 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 	*ret = r;
 }
 
+/* Did the executor inside get as far as the command? */
+static int explain(const struct session *s, struct rein_err *err)
+{
+	if (s->end.kind == REIN_BOX_MSG_FAIL)
+		return rein_explain_step(&s->end, s->plan, err);
+	if (s->end.kind == REIN_BOX_MSG_EXEC)
+		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
+				    s->spec->argv[0],
+				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+	return 0;
+}
+
 static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
@@ -414,16 +529,32 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		;
 	/* whatever it left of itself, also after a kill */
 	tell_runtime(s, "delete", "--force", NULL);
+	hear_executor(s);
+	rein_inlet_end(&s->inlet);
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
 	rein_keep_end(&s->keeper, 0);
+	if (rc == 0)
+		rc = explain(s, err);
 	if (rc == 0)
 		conclude(s, &ru, ret);
 	return rc;
 }
 
-int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir, const char *id,
-		 struct rein_box_result *ret, struct rein_err *err)
+/* With a kernel of its own, nothing of the caller's: see inlet.h. */
+static int open_streams(struct session *s, struct rein_err *err)
+{
+	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
+
+	if (s->backend->executor)
+		return rein_outlet_open(&s->outlet, limit, 0, err);
+	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
+		return -err->code;
+	return rein_inlet_open(&s->inlet, err);
+}
+
+int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_program,
+		 const char *dir, const char *id, struct rein_box_result *ret, struct rein_err *err)
 {
 	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG};
 	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
@@ -432,6 +563,10 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir,
 			    .id = id,
 			    .pidfd = -1,
 			    .signals = -1,
+			    .control = -1,
+			    .theirs = -1,
+			    .memory = -1,
+			    .inlet = REIN_INLET_INIT,
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;
@@ -447,7 +582,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir,
 		sigaddset(&set, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s.bundle = (struct rein_bundle){.spec = spec, .dir = bundle, .seccomp = s.backend->seccomp,
+	s.bundle = (struct rein_bundle){.spec = spec, .dir = bundle, .executor = s.backend->executor ? box_program : NULL,
 					/* below the group it was started in, which has the limits */
 					.group = s.backend->nested_group ? id : NULL};
 	rc = check_limits(&s, err);
@@ -455,14 +590,17 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir,
 		rc = make_plan(&s, err);
 	s.bundle.plan = s.plan;
 	if (rc == 0)
+		rc = prepare_executor(&s, err);
+	if (rc == 0)
 		rc = rein_bundle_write(&s.bundle, err);
 	if (rc == 0)
-		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], 0, err);
+		rc = open_streams(&s, err);
 	if (rc == 0 && ((mkdir("/run/rein-oci", 0700) < 0 && errno != EEXIST) ||
 			(mkdir(s.root, 0700) < 0 && errno != EEXIST)))
 		rc = rein_err_errno(err, "make '%s'", s.root);
 	if (rc == 0)
 		rc = run(&s, ret, err);
+	rein_inlet_end(&s.inlet);
 	rein_outlet_end(&s.outlet, false);
 	rein_keep_done(&s.keeper);
 	if (s.plan)
@@ -470,6 +608,9 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *dir,
 	rmdir(s.root);
 	rein_closep_(&s.pidfd);
 	rein_closep_(&s.signals);
+	rein_closep_(&s.control);
+	rein_closep_(&s.theirs);
+	rein_closep_(&s.memory);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
 	return rc;

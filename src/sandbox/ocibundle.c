@@ -15,21 +15,15 @@
 #include "sys/file.h"
 #include "sys/mountfd.h"
 
+/* Where the box's own directories are, so that there is a place for it. */
+#define EXECUTOR "/run/rein-box"
+
 static const struct {
 	int resource;
 	const char *name;
 } rlimits[] = {
 	{RLIMIT_DATA, "RLIMIT_DATA"},	{RLIMIT_CPU, "RLIMIT_CPU"},	{RLIMIT_NPROC, "RLIMIT_NPROC"},
 	{RLIMIT_FSIZE, "RLIMIT_FSIZE"}, {RLIMIT_NOFILE, "RLIMIT_NOFILE"},
-};
-
-/* What no ordinary program needs and a shared kernel had better not offer. */
-static const char *const refused[] = {
-	"add_key",	   "bpf",	     "io_uring_enter", "io_uring_register", "io_uring_setup",
-	"kexec_file_load", "kexec_load",     "keyctl",	       "mount",		    "move_mount",
-	"open_by_handle_at", "open_tree",    "perf_event_open", "pivot_root",	    "ptrace",
-	"request_key",	   "setns",	     "umount2",	       "unshare",	    "userfaultfd",
-	"vmsplice",
 };
 
 static void words(struct rein_json *j, const char *key, char *const *v)
@@ -68,9 +62,10 @@ static void put_private(struct rein_json *j, const char *target, const char *nam
 									      : "mode=0755");
 }
 
-static void put_devices(struct rein_json *j)
+/* Nothing is made there and no device changed; gVisor would not let them be opened either. */
+static void put_devices(struct rein_json *j, bool rdonly)
 {
-	static const char *const dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", NULL};
+	const char *dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", rdonly ? "ro" : NULL, NULL};
 	static const char *const pts[] = {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", NULL};
 
 	mount_row(j, "/dev", "tmpfs", "tmpfs", dev);
@@ -83,6 +78,14 @@ static void put_bind(struct rein_json *j, const char *target, const char *source
 	const char *options[] = {"rbind", "nosuid", "nodev", rdonly ? "ro" : "rw", NULL};
 
 	mount_row(j, target, "bind", source, options);
+}
+
+/* A runtime may open what it mounts over, and gVisor does: these are covered by ourselves. */
+static bool is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
 static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t index)
@@ -110,7 +113,8 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 		put_tmpfs(j, target, "mode=0000");
 		break;
 	case REIN_MOUNT_HIDE_FILE:
-		put_bind(j, target, "/dev/null", true);
+		if (!is_socket(target))
+			put_bind(j, target, "/dev/null", true);
 		break;
 	case REIN_MOUNT_PRIVATE:
 		put_private(j, target, source);
@@ -122,13 +126,14 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 		mount_row(j, target, "sysfs", "sysfs", shut);
 		break;
 	case REIN_MOUNT_DEV:
-		put_devices(j);
+		put_devices(j, b->executor);
 		break;
 	}
 }
 
 static void put_process(const struct rein_bundle *b, struct rein_json *j)
 {
+	static char *executor[] = {(char *)(uintptr_t)EXECUTOR, NULL};
 	static const char *const sets[] = {"bounding", "effective", "inheritable", "permitted", "ambient"};
 
 	rein_json_key(j, "process");
@@ -139,8 +144,8 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_ku64(j, "uid", geteuid());
 	rein_json_ku64(j, "gid", getegid());
 	rein_json_close(j, '}');
-	words(j, "args", b->spec->argv);
-	words(j, "env", b->spec->envp);
+	words(j, "args", b->executor ? executor : b->spec->argv);
+	words(j, "env", b->executor ? NULL : b->spec->envp);
 	rein_json_kstr(j, "cwd", b->spec->cwd);
 	rein_json_kbool(j, "noNewPrivileges", true);
 	rein_json_key(j, "capabilities");
@@ -185,24 +190,6 @@ static void put_linux(const struct rein_bundle *b, struct rein_json *j)
 					   (char *)(uintptr_t)"/proc/sysrq-trigger", NULL});
 	words(j, "readonlyPaths", (char *[]){(char *)(uintptr_t)"/proc/sys", (char *)(uintptr_t)"/proc/irq",
 					     (char *)(uintptr_t)"/proc/bus", NULL});
-	if (b->seccomp) {
-		rein_json_key(j, "seccomp");
-		rein_json_open(j, '{');
-		rein_json_kstr(j, "defaultAction", "SCMP_ACT_ALLOW");
-		rein_json_key(j, "syscalls");
-		rein_json_open(j, '[');
-		rein_json_open(j, '{');
-		rein_json_key(j, "names");
-		rein_json_open(j, '[');
-		for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-			rein_json_cstr(j, refused[i]);
-		rein_json_close(j, ']');
-		rein_json_kstr(j, "action", "SCMP_ACT_ERRNO");
-		rein_json_ku64(j, "errnoRet", EPERM);
-		rein_json_close(j, '}');
-		rein_json_close(j, ']');
-		rein_json_close(j, '}');
-	}
 	rein_json_close(j, '}');
 }
 
@@ -243,6 +230,8 @@ int rein_bundle_write(const struct rein_bundle *b, struct rein_err *err)
 	rein_json_open(&j, '[');
 	for (uint32_t i = 0; i < b->plan->nmounts; i++)
 		put_mount(b, &j, i);
+	if (b->executor)
+		put_bind(&j, EXECUTOR, b->executor, true);
 	rein_json_close(&j, ']');
 	put_linux(b, &j);
 	rein_json_close(&j, '}');
@@ -278,15 +267,97 @@ static int mount_overlay(const struct rein_bundle *b, const struct rein_plan_mou
 	return fd < 0 ? -1 : sys_mount_attach(fd, AT_FDCWD, at);
 }
 
-int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
+/* One entry of the system's root directory, as it is, read-only. */
+static int mount_entry(int root, const char *name)
 {
-	auto_close int root = sys_mount_clone(AT_FDCWD, "/", AT_RECURSIVE);
+	const uint64_t tame = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	char path[PATH_MAX], target[PATH_MAX];
+	auto_close int fd = -1, place = -1;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/%s", name);
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (S_ISLNK(st.st_mode)) {
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		return n <= 0 ? -1 : symlinkat(target, root, name);
+	}
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return 0;
+	if (S_ISDIR(st.st_mode) && mkdirat(root, name, 0755) < 0)
+		return -1;
+	place = S_ISDIR(st.st_mode) ? openat(root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+				    : openat(root, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	fd = sys_mount_clone(AT_FDCWD, path, AT_RECURSIVE);
+	if (place < 0 || fd < 0 || sys_mount_restrict(fd, "", tame, true) < 0)
+		return -1;
+	return sys_mount_attach_fd(fd, place);
+}
+
+/*
+ * The system under a root directory of our own. Runtimes set the flags of the root's mount anew (crun always,
+ * runc to make it read-only), whereby what was there is forgotten: nosuid, nodev, with crun read-only. So
+ * there is nothing on that mount but names.
+ */
+static int mount_system(const struct rein_bundle *b)
+{
+	static const struct sys_mount_option options[] = {{"mode", "0755"}, {0}};
+	auto_closedir DIR *d = opendir("/");
+	auto_close int fs = sys_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV), root = -1;
 	char path[PATH_MAX];
+	struct dirent *e;
 
 	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
-	if (root < 0 || sys_mount_restrict(root, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, true) < 0 ||
-	    sys_mount_attach(root, AT_FDCWD, path) < 0)
-		return rein_err_errno(err, "mount the system at '%s'", path);
+	if (!d || fs < 0 || sys_mount_attach(fs, AT_FDCWD, path) < 0)
+		return -1;
+	root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (root >= 0 && (e = readdir(d)))
+		if (!rein_streq(e->d_name, ".") && !rein_streq(e->d_name, "..") &&
+		    mount_entry(root, e->d_name) < 0)
+			return -1;
+	return root < 0 ? -1 : 0;
+}
+
+/* Where a path of the box is while the runtime has not put things together: the innermost tree's place. */
+static void place_of(const struct rein_bundle *b, const char *target, char *to, size_t size)
+{
+	const char *in = NULL;
+
+	snprintf(to, size, "%s/rootfs%s", b->dir, target);
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *at = rein_plan_str(b->plan, m->target);
+
+		if (m->kind != REIN_MOUNT_OVERLAY || !rein_path_within(target, at) ||
+		    (in && strlen(at) < strlen(in)))
+			continue;
+		in = at;
+		snprintf(to, size, "%s/overlay-%u%s", b->dir, i, target + strlen(at));
+	}
+}
+
+static int cover_socket(const struct rein_bundle *b, const char *target)
+{
+	auto_close int null = sys_mount_clone(AT_FDCWD, "/dev/null", 0), at = -1;
+	char path[PATH_MAX];
+
+	place_of(b, target, path, sizeof(path));
+	at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0 && errno == ENOENT)
+		return 0; /* gone, or hidden with what it is in */
+	if (null < 0 || at < 0 || sys_mount_restrict(null, "", MOUNT_ATTR_RDONLY | SYS_MOUNT_TAME, false) < 0)
+		return -1;
+	return sys_mount_attach_fd(null, at);
+}
+
+int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
+{
+	char path[PATH_MAX];
+
+	if (mount_system(b) < 0)
+		return rein_err_errno(err, "mount the system at '%s/rootfs'", b->dir);
 	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
 		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
 
@@ -294,6 +365,13 @@ int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
 		if (m->kind == REIN_MOUNT_OVERLAY && mount_overlay(b, m, path) < 0)
 			return rein_err_errno(err, "mount the copy-on-write tree of '%s'",
 					      rein_plan_str(b->plan, m->target));
+	}
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *target = rein_plan_str(b->plan, m->target);
+
+		if (m->kind == REIN_MOUNT_HIDE_FILE && is_socket(target) && cover_socket(b, target) < 0)
+			return rein_err_errno(err, "cover the socket '%s'", target);
 	}
 	return 0;
 }

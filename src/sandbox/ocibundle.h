@@ -10,7 +10,8 @@ struct rein_bundle {
 	const struct rein_plan *plan;
 	const char *dir;
 	const char *group; /* cgroupsPath, or NULL */
-	bool seccomp;	   /* the runtime has a system call filter to set up */
+	/* rein-box on the host, which confines and starts the command inside; NULL: the runtime does */
+	const char *executor;
 };
 
 /* Write DIR/config.json and make the directories mounts go to. */

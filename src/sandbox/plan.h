@@ -30,6 +30,7 @@
 /* Descriptors the executor starts with, besides 0, 1 and 2. */
 #define REIN_BOX_PLAN_FD    3
 #define REIN_BOX_CONTROL_FD 4
+#define REIN_BOX_INPUT_FD   5 /* contained: standard input, which the runtime must not touch */
 
 /*
  * What must be known before the plan is: the first message on the socket. The executor makes its
@@ -52,9 +53,10 @@ enum rein_plan_flag {
 	REIN_PLAN_LANDLOCK = 1 << 6, /* second wall, where the kernel has it */
 	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
 	REIN_PLAN_GATE = 1 << 8, /* the network leads to a gate: send the batches, hand out sockets */
-	REIN_PLAN_FLAGS = (1 << 9) - 1,
-	REIN_PLAN_ORDERED =
-		REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT,
+	REIN_PLAN_CONTAINED = 1 << 9, /* a runtime made namespaces and mounts: only confine, then run */
+	REIN_PLAN_FLAGS = (1 << 10) - 1,
+	REIN_PLAN_ORDERED = REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT |
+			    REIN_PLAN_CONTAINED,
 };
 
 enum rein_plan_kind {

@@ -31,13 +31,59 @@ none_left() {
 	mkdir -p sub
 	for b in $(backends); do
 		run -42 with "$b" -q --discard -- sh -c 'exit 42'
-		# (with a runtime the command is pid 1, which a signal of its own does not end)
+		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
 		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
 		eq "$b err" "there" "$(with "$b" -q --discard -- sh -c 'echo there >&2' 2>&1 >/dev/null)"
 		eq "$b in" "abc" "$(printf abc | with "$b" -q --discard -- cat)"
 		eq "$b cwd" "$W/sub" "$(cd sub && with "$b" -q --discard -- pwd)"
 		eq "$b env" "v w" "$(with "$b" -q --discard --env A="v w" -- sh -c 'echo "$A"')"
+		none_left
+	done
+}
+
+@test "backends: streams are carried, not given away; a signal reaches the command" {
+	local b owner
+	echo abc >"$T/in"; chmod 640 "$T/in"
+	owner=$(stat -c '%u %g %a %Z' "$T/in"; stat -c '%u %g' /dev/null)
+	for b in $(backends); do
+		echo first >"$T/all"
+		with "$b" -q --discard -- cat <"$T/in" >>"$T/all"
+		eq "$b appended" "$(printf 'first\nabc')" "$(cat "$T/all")"
+		with "$b" -q --discard -- true </dev/null >/dev/null 2>&1
+		eq "$b owner" "$owner" "$(stat -c '%u %g %a %Z' "$T/in"; stat -c '%u %g' /dev/null)"
+		eq "$b large" "$(seq 200000 | md5sum)" "$(seq 200000 | with "$b" -q --discard -- cat | md5sum)"
+		# who is fed and does not eat
+		with "$b" -q --discard -- true < <(yes)
+		: >"$T/up"
+		command rein run --backend "$b" -q --discard --approve -- sh -c 'trap "exit 9" TERM; echo up; while :; do sleep 0.05; done' 3>&- >"$T/up" 2>"$T/err" </dev/null &
+		until_true 15 test -s "$T/up" || die "$b: $(cat "$T/err")"
+		kill -TERM $!
+		local st=0; wait $! || st=$?
+		case $b:$st in *:9|oci:runsc:143) ;; *) die "$b: a signal came to $st";; esac # gVisor's way with pid 1
+		none_left
+	done
+}
+
+gone() { ! pgrep -f "$1" >/dev/null; }
+
+@test "backends: a rein that is killed takes everything along" {
+	local b n=930
+	for b in $(backends); do
+		n=$((n + 1))
+		command rein run --backend "$b" -q --discard --approve -- sh -c "echo up; sleep $n & sleep $n" 3>&- >"$T/up" 2>"$T/err" </dev/null &
+		until_true 15 test -s "$T/up" || die "$b: $(cat "$T/err")"
+		kill -9 $!
+		wait $! || true
+		until_true 10 gone "sleep $n" || die "$b: left: $(pgrep -af "sleep $n")"
+		if is_root; then
+			until_true 10 gone "rein-oci" || die "$b: left: $(pgrep -af rein-oci)"
+			# nobody is left who could tell the runtime to forget it
+			for r in /run/rein-oci/*; do
+				if [ -e "$r" ]; then "${b#oci:}" --root "$r" delete --force "${r##*/}" || true; rm -rf "$r"; fi
+			done
+		fi
+		rein gc -q
 		none_left
 	done
 }

@@ -21,6 +21,7 @@ enum {
 	BOX_NESTED = 1 << 3,	/* --nested */
 	BOX_CAPS = 1 << 4,	/* keeps the capabilities of files */
 	BOX_TTY = 1 << 5,	/* on a terminal */
+	BOX_GVISOR = 1 << 6,	/* in a kernel of its own: see gvisor.c */
 };
 
 /* What the driver laid out. Every path is outside the workspace except ws. */
@@ -75,6 +76,13 @@ struct attempt {
 extern const struct attempt process_attempts[], mount_attempts[], file_attempts[],
 	hidden_attempts[], socket_attempts[], kernel_attempts[], terminal_attempts[],
 	nested_attempts[], last_attempts[];
+
+/* What becomes of an attempt in gVisor's own kernel, where that is not what the host's would do. */
+struct emulated {
+	const char *name, *why;
+	bool not_tried; /* it would end the one who makes the attempts */
+};
+extern const struct emulated gvisor_emulates[];
 
 /* Outside: the process that is attacked. Logs whatever reaches it. */
 int victim_main(int argc, char **argv);

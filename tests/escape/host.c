@@ -262,12 +262,14 @@ int watch_main(int argc, char **argv)
 	}
 	if (waitpid(pid, &status, 0) != pid)
 		die("wait");
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 100;) { /* a second of waiting, however many there are */
 		got = waitpid(-1, &left, WNOHANG);
 		if (got < 0 && errno == ECHILD)
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-		if (got == 0)
+		if (got == 0) {
 			usleep(10000);
+			i++;
+		}
 	}
 	fprintf(stderr, "watch: a process was left behind\n");
 	return 99;

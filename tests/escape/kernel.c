@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -421,6 +422,11 @@ static verdict proc_files(void)
 		if (e->d_type != DT_REG || stat(in("/proc", e->d_name), &st) < 0 || !(st.st_mode & 0222))
 			continue;
 		fd = open(in("/proc", e->d_name), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		/* a runtime covers what it hides with the null device, which takes everything and keeps nothing */
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
+			close(fd);
+			continue;
+		}
 		if (fd >= 0)
 			return bad("/proc/%s can be opened for writing", e->d_name);
 	}

@@ -119,7 +119,8 @@ static const struct {
 	const char *word;
 	unsigned bit;
 } kinds[] = {{"root", BOX_ROOT},	   {"whole", BOX_WHOLE}, {"nethost", BOX_NET_HOST},
-	     {"nested", BOX_NESTED}, {"caps", BOX_CAPS},	 {"tty", BOX_TTY}};
+	     {"nested", BOX_NESTED}, {"caps", BOX_CAPS},	 {"tty", BOX_TTY},
+	     {"gvisor", BOX_GVISOR}};
 
 static void read_scene(const char *base, const char *words)
 {
@@ -159,9 +160,24 @@ static void make_one(const struct attempt *a, int to)
 	_exit(0);
 }
 
+static const struct emulated *emulation(const char *name)
+{
+	for (const struct emulated *e = gvisor_emulates; scene.box & BOX_GVISOR && e->name; e++)
+		if (strcmp(e->name, name) == 0)
+			return e;
+	return NULL;
+}
+
 static bool report(int number, const char *name, const char *text, int status)
 {
 	bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !text[0];
+	const struct emulated *e = emulation(name);
+
+	if (e && !ok) {
+		/* tried, and harmless there; whether the host was reached the driver looks at afterwards */
+		printf("ok %d - %s\n# %s, in gVisor: %s\n", number, name, text[0] ? text : name, e->why);
+		return true;
+	}
 
 	if (strncmp(text, "skip: ", 6) == 0) {
 		printf("ok %d - %s # SKIP %s\n", number, name, text + 6);
@@ -210,6 +226,10 @@ static int box_main(const char *base, const char *words, const char *only)
 				continue;
 			if (only && strcmp(only, a->name) != 0)
 				continue;
+			if (emulation(a->name) && emulation(a->name)->not_tried) {
+				printf("ok %d - %s # SKIP %s\n", ++number, a->name, emulation(a->name)->why);
+				continue;
+			}
 			failed += !attempt(++number, a);
 		}
 	printf("1..%d\n", number);

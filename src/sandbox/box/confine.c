@@ -52,11 +52,27 @@ void box_drop_bounding(const struct box *box, uint64_t kept)
 	}
 }
 
+/* The runtime was told to leave none: nothing runs where it did. */
+static void check_bounding(const struct box *box)
+{
+	for (int cap = 0; cap < 64; cap++) {
+		int rc = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (rc < 0 && errno == EINVAL)
+			break; /* past the last one this kernel has */
+		errno = EPERM;
+		if (rc != 0)
+			box_step_failed(box, REIN_STEP_CAPS, 0);
+	}
+}
+
 static void drop_caps(const struct box *box)
 {
 	uint64_t kept = box->plan->caps;
 
-	if (!(box->plan->flags & REIN_PLAN_USERNS))
+	if (box->plan->flags & REIN_PLAN_CONTAINED)
+		check_bounding(box);
+	else if (!(box->plan->flags & REIN_PLAN_USERNS))
 		box_drop_bounding(box, kept); /* else done long ago, and nothing is kept */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0 || sys_caps_set(kept, kept, kept) < 0 ||
@@ -195,7 +211,7 @@ void box_confine(struct box *box)
 		enter_identity(box);
 	drop_caps(box);
 	/* Changing credentials cleared it; the socket's end is the second lifeline [B3]. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+	if (!(p->flags & REIN_PLAN_CONTAINED) && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		box_step_failed(box, REIN_STEP_CAPS, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		box_step_failed(box, REIN_STEP_NNP, 0);

@@ -344,20 +344,32 @@ static void reopen_stdin(struct box *box)
 int main(void)
 {
 	struct box *box = &the_box;
+	bool contained;
 
-	/* Signals from a terminal or a careless kill are rein's business: it forwards them. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	take_order(box);
+	/*
+	 * Signals from a terminal or a careless kill are rein's business: it forwards them. In a container
+	 * the parent is a thread of the runtime's, whose end means nothing: there the socket's end is all [B3].
+	 */
+	if (!(box->order.flags & REIN_PLAN_CONTAINED))
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	contained = box->order.flags & REIN_PLAN_CONTAINED;
+	if (contained && (dup2(REIN_BOX_INPUT_FD, 0) < 0 || close(REIN_BOX_INPUT_FD) < 0))
+		box_step_failed(box, REIN_STEP_STDIO, 0);
 	check_stdio(box);
 	check_personality(box);
 	box->umask = umask(0);
-	separate(box);
-	box_prepare(box);
+	if (!contained) {
+		separate(box);
+		box_prepare(box);
+	}
 	box->plan = load(box);
-	name_host(box);
-	if (box->plan->flags & REIN_PLAN_GATE)
-		box_net(box);
-	box_mount(box);
+	if (!contained) {
+		name_host(box);
+		if (box->plan->flags & REIN_PLAN_GATE)
+			box_net(box);
+		box_mount(box);
+	}
 	reopen_stdin(box);
 	box_confine(box);
 	box_run(box);

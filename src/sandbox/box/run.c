@@ -255,7 +255,10 @@ static void report_end(const struct box *box, int status, const struct rusage *r
 	if (box->given >= 0)
 		syscall(SYS_lseek, box->given, syscall(SYS_lseek, box->reopened, 0, SEEK_CUR), SEEK_SET);
 	box_send(box, &note, NULL, 0);
-	_exit(0);
+	/* a runtime passes it on to whoever called it */
+	_exit(!(box->plan->flags & REIN_PLAN_CONTAINED) ? 0
+	      : WIFSIGNALED(status)			? 128 + WTERMSIG(status)
+							: WEXITSTATUS(status));
 }
 
 static struct box_guest *find_guest(struct box *box, uint32_t number)
