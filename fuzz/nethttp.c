@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: a stream of HTTP requests, read whole and in pieces. Both must find the same heads
- * and bodies: a difference is a request somebody did not see. Also the packets and rules of the gate.
+ * and bodies: a difference is a request somebody did not see. A path that is called plain is so after
+ * decoding, too. Also the packets and rules of the gate.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +13,36 @@
 #include "sandbox/net/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static int digit(char c)
+{
+	return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+/* Decoded once more than it should be, it still leads where it seemed to. */
+static void check_path(struct rein_str target)
+{
+	struct rein_str path;
+	char text[65536];
+	size_t n = 0;
+
+	if (!rein_http_path(target, &path) || path.n + 4 > sizeof(text))
+		return;
+	if (path.p != target.p || path.n > target.n || path.p[0] != '/')
+		abort();
+	for (size_t i = 0; i < path.n; i++, n++) {
+		text[n] = path.p[i];
+		if (path.p[i] == '%') {
+			text[n] = (char)(digit(path.p[i + 1]) << 4 | digit(path.p[i + 2]));
+			i += 2;
+		}
+	}
+	text[n++] = '/';
+	text[n] = 0;
+	if (strlen(text) != n || strstr(text, "/../") || strstr(text, "/./") || strchr(text, '\\') ||
+	    (strstr(text, "//") && strstr(text, "//") != text + n - 2))
+		abort();
+}
 
 /* How far the requests go, and how many there are, when at most `step` bytes are seen at once. */
 static size_t walk(const char *p, size_t n, size_t step, unsigned *requests)
@@ -27,6 +58,7 @@ static size_t walk(const char *p, size_t n, size_t step, unsigned *requests)
 			return at;
 		if (h.n > n - at || h.method.p < p || h.target.p + h.target.n > p + n)
 			abort();
+		check_path(h.target);
 		at += h.n;
 		b = rein_http_body(&h);
 		while (at < n && b.state != REIN_BODY_DONE) {

@@ -11,7 +11,7 @@ for f in bin/rein libexec/rein/rein-box libexec/rein/rein-gate share/man/man1/re
 	share/fish/vendor_completions.d/rein.fish include/rein/txn.h include/rein/error.h include/rein/classify.h include/rein/policy.h; do
 	[ -s "$root/$f" ] || { echo "not installed: $f"; exit 1; }
 done
-for m in rein-text.so rein-index.so rein-http.so rein-sql.so rein-scan.so; do
+for m in rein-text.so rein-index.so rein-http.so rein-sql.so rein-scan.so rein-tls.so; do
 	[ -n "$(find "$root" -name "$m")" ] || { echo "not installed: $m"; exit 1; }
 done
 [ -n "$(find "$root" -name rein.pc)" ] || { echo "not installed: rein.pc"; exit 1; }

@@ -351,6 +351,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		  struct rein_err *err)
 {
 	auto_(rein_env_done) struct rein_env env = {0};
+	auto_strlist struct rein_strlist over = {0};
 	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
 	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
 	struct rein_env_opts eo = {
@@ -390,6 +391,9 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
 	if (!spec.idle_timeout_ns)
 		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
+	if (rein_network_env(r, &over, err) < 0)
+		return -err->code;
+	eo.over = over.v;
 	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
 	spec.watch = &watcher.watch;

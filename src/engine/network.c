@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/live.h"
 #include "sandbox/net/rule.h"
+#include "sandbox/net/start.h"
 
 const char *rein_network_name(enum rein_net net)
 {
@@ -204,6 +205,30 @@ void rein_network_done(struct rein_run *r)
 	r->network = (struct rein_net_policy){0};
 }
 
+/* Each program has its own; all name the same file. */
+int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct rein_err *err)
+{
+	static const char *const names[] = {
+		"SSL_CERT_FILE",	       /* OpenSSL, so Python, Ruby, PHP, Perl; Go; Rust */
+		"CURL_CA_BUNDLE",	       /* curl */
+		"REQUESTS_CA_BUNDLE",	       /* Python's requests */
+		"PIP_CERT",		       /* pip */
+		"NODE_EXTRA_CA_CERTS",	       /* Node */
+		"GIT_SSL_CAINFO",	       /* git */
+		"CARGO_HTTP_CAINFO",	       /* cargo */
+		"AWS_CA_BUNDLE",	       /* AWS's tools */
+		"DENO_CERT",		       /* Deno */
+		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+	};
+
+	if (!rein_gate_inspects(&r->network))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (rein_strlist_take(to, rein_asprintf("%s=" REIN_GATE_BUNDLE, names[i])) < 0)
+			return rein_err_nomem(err);
+	return 0;
+}
+
 /* --- what was refused --- */
 
 /* A box that asks for one name after the other is known by then; its report has the rest. */
@@ -218,7 +243,8 @@ static bool is_address(const char *name)
 
 /*
  * Did somebody try to reach what he must not? Not who asks what an address is called, whose client tries
- * another transport to a host that is allowed, who pings, or who was merely too slow or too many.
+ * another transport to a host that is allowed, who pings, who met a false server, or who was merely too
+ * slow or too many.
  */
 static bool is_violation(const struct rein_net_refusal *x)
 {
@@ -228,6 +254,8 @@ static bool is_violation(const struct rein_net_refusal *x)
 	case REIN_WHY_OTHER:
 	case REIN_WHY_SLOW:
 	case REIN_WHY_LIMIT:
+	case REIN_WHY_CERTIFICATE: /* the server's fault */
+	case REIN_WHY_HANDSHAKE:
 		return false;
 	case REIN_WHY_PROTOCOL:
 		return is_address(x->name);

@@ -36,6 +36,12 @@ void rein_net_remedy(const struct rein_net_refusal *x, char *to, size_t max)
 		if (x->detail[0])
 			snprintf(to, max, "--allow-host %s", x->detail);
 		break;
+	case REIN_WHY_REQUEST: /* detail is "METHOD PATH" */
+		if (strchr(x->detail, ' ') && !strpbrk(x->detail, ",*"))
+			snprintf(to, max, "--allow-host %s:%u%s,methods=%.*s,path=%s", name, x->port,
+				 x->port == 80 ? "" : ",inspect", (int)strcspn(x->detail, " "), x->detail,
+				 strchr(x->detail, ' ') + 1);
+		break;
 	case REIN_WHY_SNI:
 	case REIN_WHY_HOST:
 	case REIN_WHY_NO_SNI:

@@ -14,6 +14,8 @@
 
 #define REIN_NET_NAME	 256 /* a domain name, with its end */
 #define REIN_NET_RULES	 512
+#define REIN_NET_METHODS 64  /* of a rule, as text */
+#define REIN_NET_PATHS	 256 /* the same */
 #define REIN_NET_PUBLISH 32
 #define REIN_NET_LISTED	 2048 /* different refusals, or hosts, in a report */
 
@@ -27,7 +29,8 @@ enum rein_net_rule_flag {
 	REIN_RULE_READONLY = 1 << 1, /* GET and HEAD only, in what can be read */
 	REIN_RULE_RAW = 1 << 2,	     /* what is sent is not looked at */
 	REIN_RULE_DENY = 1 << 3,     /* not a permission: what it covers is refused */
-	REIN_RULE_FLAGS = (1 << 4) - 1,
+	REIN_RULE_INSPECT = 1 << 4,  /* TLS is looked into, with a certificate of the box's own */
+	REIN_RULE_FLAGS = (1 << 5) - 1,
 };
 
 /*
@@ -42,6 +45,8 @@ struct rein_net_rule {
 	uint32_t prefix; /* of 128 bits */
 	char name[REIN_NET_NAME];
 	struct rein_net_budget sent, all; /* per rule, from the box's side */
+	char methods[REIN_NET_METHODS];	  /* "GET+POST"; "": any */
+	char paths[REIN_NET_PATHS];	  /* patterns, a line each; "": any */
 };
 
 /* A port of the host's loopback that leads to a port inside. */

@@ -356,6 +356,14 @@ static bool forced(const struct rein_env_opts *opts, const char *var)
 	return false;
 }
 
+static bool is_without(const struct rein_env_opts *opts, const char *var, size_t n)
+{
+	for (size_t i = 0; opts->without && opts->without[i]; i++)
+		if (strlen(opts->without[i]) == n && memcmp(var, opts->without[i], n) == 0)
+			return true;
+	return false;
+}
+
 static int pass_environ(const struct rein_env_opts *opts, struct rein_env *e)
 {
 	for (size_t i = 0; opts->environ && opts->environ[i]; i++) {
@@ -364,6 +372,8 @@ static int pass_environ(const struct rein_env_opts *opts, struct rein_env *e)
 		bool secret;
 
 		if (var[n] != '=')
+			continue;
+		if (is_without(opts, var, n))
 			continue;
 		secret = rein_env_is_secret((struct rein_str){var, n}, var + n + 1);
 		if (secret && !forced(opts, var)) {
@@ -427,6 +437,9 @@ int rein_env_make(const struct rein_env_opts *opts, struct rein_env *ret, struct
 			return -err->code;
 	for (size_t i = 0; i < from_files.n; i++)
 		if (put(&e.envp, from_files.v[i]) < 0)
+			return rein_err_nomem(err);
+	for (size_t i = 0; opts->over && opts->over[i]; i++)
+		if (put(&e.envp, opts->over[i]) < 0)
 			return rein_err_nomem(err);
 	if (apply_set(opts, &e, err) < 0 || apply_rest(opts, &e, err) < 0)
 		return -err->code;

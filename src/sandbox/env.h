@@ -21,6 +21,8 @@ struct rein_env_opts {
 	char *const *set;      /* --env, in order: NAME passes it whatever it looks like,
 				* NAME=VALUE sets it; NULL is none */
 	char *const *files;    /* --env-file, in order, read before --env; NULL is none */
+	char *const *over;     /* NAME=VALUE, instead of what Rein was given; --env stands above */
+	char *const *without;  /* names that are never passed on */
 	char *const *defaults; /* NAME=VALUE, set only when nothing else did; NULL is none */
 	const char *cwd;       /* becomes PWD; NULL leaves it */
 };

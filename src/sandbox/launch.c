@@ -111,7 +111,7 @@ static uint32_t sample_interval_ms(uint64_t idle_ns)
 static int make_plan(struct session *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
-		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid()};
+		.flags = plan_flags(s->spec), .uid = geteuid(), .gid = getegid(), .bundle = s->gate.bundle};
 	struct rein_filter_options options = {.nested = s->spec->nested,
 					      .notify = setup.flags & REIN_PLAN_NOTIFY,
 					      .execs = s->spec->watch_execs,
@@ -685,7 +685,8 @@ static int start(struct session *s, struct rein_err *err)
 		box->spawn = again;
 		box->reaped = false;
 	}
-	if (s->plan->flags & REIN_PLAN_GATE && rein_gate_start(s->spec, s->owner->program, &s->gate, err) < 0)
+	if (s->plan->flags & REIN_PLAN_GATE && s->gate.control < 0 &&
+	    rein_gate_start(s->spec, s->owner->program, &s->gate, err) < 0)
 		return -err->code;
 	rein_keep_start(&s->keeper, s->box->pid);
 	if (s->spec->watch)
@@ -778,10 +779,16 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		return rein_err_set(err, REIN_E_STATE, "this box was opened for another command");
 	if (rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;
-	rc = make_plan(&s, err);
+	/* what the box is to trust is part of its plan */
+	rc = rein_gate_wanted(spec) && rein_gate_inspects(&spec->network)
+		     ? rein_gate_start(spec, box->program, &s.gate, err)
+		     : 0;
+	if (rc == 0)
+		rc = make_plan(&s, err);
 	if (rc == 0)
 		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], s.relay.mask, err);
 	if (rc < 0) {
+		rein_gate_end(&s.gate);
 		rein_keep_done(&s.keeper);
 		rein_outlet_end(&s.outlet, false);
 		rein_free(s.plan);

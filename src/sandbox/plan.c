@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "sandbox/mounts.h"
 #include "sandbox/net/netlink.h"
+#include "sandbox/net/start.h"
 
 /* A mount that may enter the plan. Strings belong to others. */
 struct item {
@@ -220,6 +221,23 @@ static int add_names(struct items *l, const struct rein_box_spec *spec, struct r
 			return rc;
 	}
 	return 0;
+}
+
+/* TLS is looked into: the certificates the box is to trust, its own among them. */
+static int add_bundle(struct items *l, const struct rein_plan_setup *setup, struct rein_err *err)
+{
+	char *text = (char *)(uintptr_t)setup->bundle;
+
+	if (!text)
+		return 0;
+	if (!is_real_dir("/run"))
+		return rein_err_set(err, REIN_E_UNSUPPORTED, "looking into TLS needs /run, for " REIN_GATE_BUNDLE);
+	if (own(l, &text, err) < 0)
+		return -err->code;
+	return add(l,
+		   (struct item){.kind = REIN_MOUNT_TEXT, .flags = REIN_MOUNT_FILE, .target = REIN_GATE_BUNDLE,
+				 .source = text},
+		   err);
 }
 
 /* Local sockets of the host that were named; all others are hidden or out of sight. */
@@ -689,7 +707,7 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 		return rein_err_set(err, REIN_E_USAGE, "no command to run");
 	if (add_roots(&l, spec, err) < 0 || add_paths(&l, spec, err) < 0 ||
 	    add_named_sockets(&l, spec, err) < 0 ||
-	    (setup->flags & REIN_PLAN_GATE && add_names(&l, spec, err) < 0) ||
+	    (setup->flags & REIN_PLAN_GATE && (add_names(&l, spec, err) < 0 || add_bundle(&l, setup, err) < 0)) ||
 	    add_builtin(&l, spec, setup->flags, err) < 0)
 		return -err->code;
 	if (rein_mounts_read(NULL, &mounts, err) < 0 || add_all_aliases(&l, &mounts, spec, err) < 0)

@@ -204,6 +204,7 @@ struct rein_plan_setup {
 	uint8_t termios[REIN_PLAN_TERMIOS];
 	const struct sock_filter *filter;
 	uint32_t nfilter;
+	const char *bundle; /* certificates the box is to trust; or NULL */
 	uint32_t nrlimits;
 	struct rein_plan_rlimit rlimits[REIN_PLAN_RLIMITS];
 };

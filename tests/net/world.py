@@ -6,7 +6,7 @@ truth the tests are held against.
 
     world.py LOG CERT KEY FILES     (prints "ready", serves until its input ends)
 """
-import http.server, os, socket, ssl, struct, sys, threading, time
+import http.server, os, socket, ssl, struct, sys, threading, time, warnings
 
 LOG, CERT, KEY, FILES = sys.argv[1:5]
 lock = threading.Lock()
@@ -27,7 +27,8 @@ ZONE = {
     "sixto4.test": ["2002:7f00:1::"], "ula.test": ["fd00:9::9"], "multi.test": ["224.0.0.251"], "own.test": ["93.184.20.1"],
     "mixed.test": ["10.9.9.9", "93.184.10.1"], "refused.test": ["93.184.10.8"], "cname.test": "private.test",
     "good-cname.test": "site.test", "slow.test": ["93.184.10.1"], "azure.test": ["168.63.129.16"], "big.test": ["93.184.10.1"],
-    "pkg.test": ["93.184.10.7"],
+    "pkg.test": ["93.184.10.7"], "expired.test": ["93.184.10.11"], "wrongname.test": ["93.184.10.12"],
+    "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"],
 }
 
 
@@ -158,13 +159,17 @@ class Web(http.server.SimpleHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address, port, tls=False):
+    def __init__(self, address, port, tls=False, named=None):
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         super().__init__((address, port), Web)
         self.tls = None
         if tls:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.tls.load_cert_chain(CERT, KEY)
+            self.tls.load_cert_chain(*(named and (f"{os.path.dirname(CERT)}/{named}.pem", f"{os.path.dirname(CERT)}/{named}.key") or (CERT, KEY)))
+            if named == "old":
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self.tls.set_ciphers("ALL:@SECLEVEL=0")
+                self.tls.minimum_version = self.tls.maximum_version = ssl.TLSVersion.TLSv1_1
             self.tls.sni_callback = lambda s, name, c: log("sni", address, name)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -240,6 +245,8 @@ def main():
         Server(a, 80)
         Server(a, 8080)
         Server(a, 443, tls=True)
+    for a, named in (("93.184.10.11", "expired"), ("93.184.10.12", "wrongname"), ("93.184.10.13", "selfsigned"), ("93.184.10.14", "old")):
+        Server(a, 443, tls=True, named=named)
     listen("93.184.10.4", 22, banner)
     listen("93.184.10.4", 5432, echo)
     listen("93.184.10.1", 5432, echo)

@@ -62,11 +62,12 @@ static void rule_texts(void **state)
 	static const char *const good[] = {
 		"example.org", "EXAMPLE.org.", "*.example.org", "*", "a-b_c.d:22", "x:*", "x:1-65535",
 		"10.0.0.0/8", "10.1.2.3", "10.1.2.3:5432", "::1", "fd00::/8", "[fd00::]/8:443",
-		"[::1]:80", "x,ro", "x:8080,raw", "x,up=1M,max=10M/1h", "host.rein.internal:5432", "0.0.0.0/0",
+		"[::1]:80", "x,ro", "x:8080,raw", "x,inspect", "x,inspect,methods=GET+PROP-FIND,path=/a/*,path=/b", "x,up=1M,max=10M/1h", "host.rein.internal:5432", "0.0.0.0/0",
 	};
 	static const char *const bad[] = {
 		"", ".", "a..b", "a b", "*x.org", "*.*.org", "x:0", "x:65536", "x:", "x:2-1", "x:a", "x,",
-		"x,rw", "x,up=", "x,max=0", "x,ro,raw", "10.0.0.1/8", "10.0.0.0/33", "[::1", "[::1]x",
+		"x,rw", "x,up=", "x,max=0", "x,ro,raw", "x,raw,inspect", "x,raw,path=/a", "x,methods=", "x,methods=get", "x,methods=GET+", "x,methods=+GET",
+		"x,methods=GET,methods=PUT", "x,path=", "x,path=a", "x,path=/a?b", "x,path=/a b", "10.0.0.1,inspect", "10.0.0.1/8", "10.0.0.0/33", "[::1", "[::1]x",
 		"fd00::1/8", "ex\xc3\xa4mple.org", "host.rein.internal", "x/y", "http://x", "x:80:90",
 	};
 	struct rein_net_rule r;
@@ -349,6 +350,61 @@ static void body_case(const char *head, const char *text, const char *rest, bool
 	}
 }
 
+static void http_paths(void **state)
+{
+	static const char *const good[] = {"/", "/a", "/a/", "/a/b.c", "/a?x=../..", "/a?b#", "/.a/..b/c.", "/%41/%c3%a4", "/a%20b"};
+	static const char *const bad[] = {"",	      "*",	   "a",	       "http://x/", "//",      "/a//b",	  "/.",	     "/..",
+					  "/a/../b",  "/a/..",	   "/./a",     "/%2e%2e/a", "/.%2E/a", "/a%2fb",  "/a%5cb",  "/a\\b",
+					  "/a;b/../", "/a%00",	   "/a%",      "/a%4",	    "/a%zz",   "/%252e/", "/a#b",    "/a%3bb",
+					  "/a%0d%0a", "/a%3fb", "/a%7f"};
+	struct rein_str path;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		bool fragment = strchr(good[i], '#');
+
+		if (rein_http_path((struct rein_str){good[i], strlen(good[i])}, &path) == fragment)
+			fail_msg("'%s'", good[i]);
+		if (!fragment)
+			assert_int_equal(path.n, strcspn(good[i], "?"));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (rein_http_path((struct rein_str){bad[i], strlen(bad[i])}, &path))
+			fail_msg("'%s' was taken", bad[i]);
+}
+
+static void rule_requests(void **state)
+{
+	static const struct {
+		const char *rule, *method, *path;
+		bool sends, covers;
+	} cases[] = {
+		{"x", "DELETE", "", true, true},	      {"x,ro", "GET", "/a", false, true},
+		{"x,ro", "GET", "/a", true, false},	      {"x,ro", "POST", "/a", false, false},
+		{"x,methods=GET+PUT", "PUT", "/a", true, true}, {"x,methods=GET+PUT", "PU", "/a", true, false},
+		{"x,methods=GET+PUT", "get", "/a", false, false}, {"x,methods=PUT", "PUT", "", true, true},
+		{"x,path=/v1/*", "GET", "/v1/a/b", false, true}, {"x,path=/v1/*", "GET", "/v1/", false, true},
+		{"x,path=/v1/*", "GET", "/v1", false, false}, {"x,path=/v1/*", "GET", "", false, false},
+		{"x,path=/a,path=/b", "GET", "/b", false, true}, {"x,path=/a,path=/b", "GET", "/ab", false, false},
+		{"x,path=/*/c*d", "GET", "/a/b/cxcd", false, true}, {"x,path=/*/c*d", "GET", "/a/b/cxcde", false, false},
+		{"x,path=*", "GET", "/a", false, false},
+	};
+	struct rein_net_rule r;
+	struct rein_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_str m = {cases[i].method, strlen(cases[i].method)}, p = {cases[i].path, strlen(cases[i].path)};
+
+		if (rein_rule_parse(cases[i].rule, &r, &err) < 0) {
+			assert_false(cases[i].covers);
+			continue;
+		}
+		if (rein_rule_covers_request(&r, m, p, cases[i].sends) != cases[i].covers)
+			fail_msg("%s: %s %s", cases[i].rule, cases[i].method, cases[i].path);
+	}
+}
+
 static void http_bodies(void **state)
 {
 	static const char chunked[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n";
@@ -436,7 +492,8 @@ int main(void)
 		cmocka_unit_test(address_classes), cmocka_unit_test(rule_texts),
 		cmocka_unit_test(rule_denies), cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
 		cmocka_unit_test(dns_pointers),	   cmocka_unit_test(tls_hello),
-		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_bodies),
+		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_paths),
+		cmocka_unit_test(rule_requests),   cmocka_unit_test(http_bodies),
 		cmocka_unit_test(packets),	   cmocka_unit_test(netlink_sets),
 		cmocka_unit_test(names_and_addresses),
 	};

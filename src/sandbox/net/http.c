@@ -40,6 +40,52 @@ bool rein_http_reads(struct rein_str method)
 	return rein_str_eq(method, STR("GET")) || rein_str_eq(method, STR("HEAD"));
 }
 
+static int hex(char c)
+{
+	c = lower(c);
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One part between slashes: servers and proxies differ in what they make of the odd ones. */
+static bool part_plain(const char *p, size_t n)
+{
+	if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		int v;
+
+		if (p[i] <= ' ' || p[i] >= 0x7f || strchr("\\;#", p[i]))
+			return false;
+		if (p[i] != '%')
+			continue;
+		if (n - i < 3 || hex(p[i + 1]) < 0 || hex(p[i + 2]) < 0)
+			return false;
+		v = hex(p[i + 1]) << 4 | hex(p[i + 2]);
+		if (v < ' ' || v == 0x7f || (v < 0x80 && strchr("./\\;#?%", v)))
+			return false;
+		i += 2;
+	}
+	return true;
+}
+
+bool rein_http_path(struct rein_str target, struct rein_str *ret)
+{
+	const char *query = memchr(target.p, '?', target.n);
+	size_t n = query ? (size_t)(query - target.p) : target.n, start = 1;
+
+	if (!n || target.p[0] != '/' || memchr(target.p, '#', target.n))
+		return false;
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && target.p[i] != '/')
+			continue;
+		if ((i == start && i < n) || !part_plain(target.p + start, i - start))
+			return false;
+		start = i + 1;
+	}
+	*ret = (struct rein_str){target.p, n};
+	return true;
+}
+
 /* METHOD SP TARGET SP "HTTP/1." DIGIT */
 static bool request_line(struct rein_str line, struct rein_http_head *h, bool *old)
 {

@@ -42,6 +42,11 @@ struct rein_http_head {
 enum rein_http_result rein_http_looks(const char *p, size_t n);
 enum rein_http_result rein_http_head(const char *p, size_t n, struct rein_http_head *ret);
 bool rein_http_reads(struct rein_str method); /* GET, HEAD */
+/*
+ * The path of a target, if it can be read in one way only: no "." or ".." or empty parts, nothing encoded
+ * that would be one of these or end them. False: it cannot, or there is none.
+ */
+bool rein_http_path(struct rein_str target, struct rein_str *ret);
 
 /* What follows a head. */
 struct rein_http_body {

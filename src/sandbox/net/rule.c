@@ -70,10 +70,45 @@ bool rein_ports_parse(const char *text, uint16_t *ret_first, uint16_t *ret_last)
 	       *ret_first <= *ret_last;
 }
 
+/* "GET+POST": words of capitals. */
+static bool parse_methods(const char *s, struct rein_net_rule *r)
+{
+	size_t n = strlen(s);
+
+	if (!n || n >= sizeof(r->methods) || r->methods[0] || s[n - 1] == '+')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!((s[i] >= 'A' && s[i] <= 'Z') || s[i] == '-' || (s[i] == '+' && i && s[i - 1] != '+')))
+			return false;
+	memcpy(r->methods, s, n + 1);
+	return true;
+}
+
+/* One more pattern. What a plain path cannot have would never match: a slip. */
+static bool parse_path(const char *s, struct rein_net_rule *r)
+{
+	size_t n = strlen(s), had = strlen(r->paths);
+
+	if (s[0] != '/' || had + n + 2 > sizeof(r->paths))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (s[i] <= ' ' || s[i] >= 0x7f || strchr("?#\\", s[i]))
+			return false;
+	memcpy(r->paths + had, s, n);
+	memcpy(r->paths + had + n, "\n", 2);
+	return true;
+}
+
 static bool parse_option(const char *s, struct rein_net_rule *r)
 {
 	if (rein_streq(s, "ro"))
 		r->flags |= REIN_RULE_READONLY;
+	else if (rein_streq(s, "inspect"))
+		r->flags |= REIN_RULE_INSPECT;
+	else if (rein_starts(s, "methods="))
+		return parse_methods(s + 8, r);
+	else if (rein_starts(s, "path="))
+		return parse_path(s + 5, r);
 	else if (rein_streq(s, "raw"))
 		r->flags |= REIN_RULE_RAW;
 	else if (rein_starts(s, "up="))
@@ -192,8 +227,8 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 			*next = 0;
 		if (!parse_option(option + 1, &r))
 			return rein_err_set(err, REIN_E_USAGE,
-					    "host rule '%s': unknown option '%s'; there are ro, raw, "
-					    "up=SIZE[/DURATION], max=SIZE[/DURATION]",
+					    "host rule '%s': '%s' is no option; there are ro, methods=GET+POST, "
+					    "path=/DIR/*, inspect, raw, up=SIZE[/DURATION], max=SIZE[/DURATION]",
 					    text, option + 1);
 		if (next)
 			*next = ',';
@@ -213,9 +248,13 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 		return rein_err_set(err, REIN_E_USAGE,
 				    "host rule '%s': say which port of this machine, "
 				    "as in " REIN_NET_HOST_NAME ":5432", text);
-	if (r.flags & REIN_RULE_RAW && r.flags & REIN_RULE_READONLY)
+	if (r.flags & REIN_RULE_RAW && (rein_rule_limits_requests(&r) || r.flags & REIN_RULE_INSPECT))
 		return rein_err_set(err, REIN_E_USAGE,
-				    "host rule '%s': ro and raw exclude each other", text);
+				    "host rule '%s': raw excludes ro, methods, path and inspect", text);
+	if (r.flags & REIN_RULE_INSPECT && r.flags & REIN_RULE_ADDRESS)
+		return rein_err_set(err, REIN_E_USAGE,
+				    "host rule '%s': inspect needs a name, which a certificate can be made for",
+				    text);
 	*ret = r;
 	return 0;
 }
@@ -251,6 +290,64 @@ bool rein_rule_covers_name(const struct rein_net_rule *r, const char *name)
 		return rein_streq(r->name, name);
 	tail = strlen(r->name + 1); /* ".example.org", or nothing: any */
 	return n > tail && rein_streq(name + n - tail, r->name + 1);
+}
+
+bool rein_rule_limits_requests(const struct rein_net_rule *r)
+{
+	return r->flags & REIN_RULE_READONLY || r->methods[0] || r->paths[0];
+}
+
+static bool has_method(const char *list, struct rein_str method)
+{
+	while (*list) {
+		size_t n = strcspn(list, "+");
+
+		if (rein_str_eq((struct rein_str){list, n}, method))
+			return true;
+		list += n + (list[n] == '+');
+	}
+	return false;
+}
+
+/* A star stands for anything, slashes too. Going back to the last star is enough. */
+static bool fits(struct rein_str pattern, struct rein_str s)
+{
+	size_t p = 0, i = 0, star = SIZE_MAX, from = 0;
+
+	while (i < s.n) {
+		if (p < pattern.n && pattern.p[p] == '*') {
+			star = p++;
+			from = i;
+		} else if (p < pattern.n && pattern.p[p] == s.p[i]) {
+			p++;
+			i++;
+		} else if (star != SIZE_MAX) {
+			p = star + 1;
+			i = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (p < pattern.n && pattern.p[p] == '*')
+		p++;
+	return p == pattern.n;
+}
+
+bool rein_rule_covers_request(const struct rein_net_rule *r, struct rein_str method, struct rein_str path,
+			      bool sends)
+{
+	if (r->flags & REIN_RULE_READONLY && (sends || !has_method("GET+HEAD", method)))
+		return false;
+	if (r->methods[0] && !has_method(r->methods, method))
+		return false;
+	for (const char *line = r->paths; *line;) {
+		size_t n = strcspn(line, "\n");
+
+		if (path.n && fits((struct rein_str){line, n}, path))
+			return true;
+		line += n + (line[n] == '\n');
+	}
+	return !r->paths[0];
 }
 
 bool rein_rule_covers_port(const struct rein_net_rule *r, uint16_t port)

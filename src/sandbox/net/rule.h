@@ -6,8 +6,10 @@
  *	ADDRESS[/BITS][:PORTS][,OPTION…]	10.1.0.0/16:5432	[2001:db8::1]:443
  *
  * PORTS is a number, FIRST-LAST, or "*"; without it 80 and 443. Options: "ro" (GET and HEAD only),
- * "raw" (what is sent is not looked at), "up=SIZE[/DURATION]" (bytes sent), "max=SIZE[/DURATION]" (both
- * ways). The first rule that covers host and port holds.
+ * "methods=GET+POST", "path=/v1/\*" (several may be given; a star stands for anything), "inspect" (TLS is
+ * looked into, so that these hold there, too), "raw" (what is sent is not looked at),
+ * "up=SIZE[/DURATION]" (bytes sent), "max=SIZE[/DURATION]" (both ways). The first rule that covers host
+ * and port holds; where it speaks of requests, later ones that do so add theirs.
  *
  * An address that is not public is reached only where a rule names it, or a network around it (of 8
  * bits or more, IPv6 16); a name that leads there is not enough.
@@ -16,6 +18,7 @@
 #define REIN_SANDBOX_NET_RULE_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "model/net.h"
 #include "sandbox/net/addr.h"
 
@@ -33,6 +36,11 @@ bool rein_name_normal(const char *name, size_t n, char to[REIN_NET_NAME]);
 
 bool rein_rule_covers_name(const struct rein_net_rule *r, const char *name);
 bool rein_rule_covers_port(const struct rein_net_rule *r, uint16_t port);
+/* Does it say which requests may be made? */
+bool rein_rule_limits_requests(const struct rein_net_rule *r);
+/* May this one, by this rule? path: of the target, plain (http.h); sends: it carries more than a head. */
+bool rein_rule_covers_request(const struct rein_net_rule *r, struct rein_str method, struct rein_str path,
+			      bool sends);
 /* The index of the rule that holds, or -1 with the reason. port 0: any port will do. */
 int rein_rules_name(const struct rein_net_rule *v, size_t n, const char *name, uint16_t port,
 		    uint32_t *why);

@@ -16,15 +16,25 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "sandbox/net/roots.h"
 #include "sys/sys.h"
 
 #define FIRST_FREE 10 /* above the numbers the gate expects its descriptors at */
 #define GOODBYE_MS 3000
+#define PATIENCE_MS 10000 /* for a certificate: milliseconds, on a machine that has time */
 
 bool rein_gate_wanted(const struct rein_box_spec *spec)
 {
 	return spec->net == REIN_NET_RESTRICTED || spec->net == REIN_NET_OPEN ||
 	       (spec->net == REIN_NET_NONE && spec->network.npublish);
+}
+
+bool rein_gate_inspects(const struct rein_net_policy *p)
+{
+	for (size_t i = 0; i < p->nrules; i++)
+		if (p->rules[i].flags & REIN_RULE_INSPECT)
+			return true;
+	return false;
 }
 
 /* --- the configuration --- */
@@ -41,7 +51,7 @@ static int write_all(int fd, const void *p, size_t n, struct rein_err *err)
 	return 0;
 }
 
-static int seal(const struct rein_box_spec *spec, int *ret, struct rein_err *err)
+static int seal(const struct rein_box_spec *spec, const struct rein_buf *roots, int *ret, struct rein_err *err)
 {
 	const struct rein_net_policy *p = &spec->network;
 	auto_close int fd = memfd_create("rein-gate", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -51,17 +61,20 @@ static int seal(const struct rein_box_spec *spec, int *ret, struct rein_err *err
 				     .npublish = (uint32_t)p->npublish,
 				     .sent = p->sent,
 				     .all = p->all,
-				     .rate = p->rate};
+				     .rate = p->rate,
+				     .inspect = rein_gate_inspects(p),
+				     .roots = (uint32_t)roots->n};
 
 	if (p->nrules + extra > REIN_NET_RULES)
 		return rein_err_set(err, REIN_E_LIMIT, "more than %u host rules",
 				    (unsigned)(REIN_NET_RULES - extra));
-	c.size = (uint32_t)(sizeof(c) + c.nrules * sizeof(*p->rules));
+	c.size = (uint32_t)(sizeof(c) + c.nrules * sizeof(*p->rules) + c.roots);
 	if (fd < 0)
 		return rein_err_errno(err, "memfd for the gate");
 	if (write_all(fd, &c, sizeof(c), err) < 0 ||
 	    write_all(fd, p->rules, p->nrules * sizeof(*p->rules), err) < 0 ||
-	    write_all(fd, anything, extra * sizeof(*anything), err) < 0)
+	    write_all(fd, anything, extra * sizeof(*anything), err) < 0 ||
+	    write_all(fd, roots->p, roots->n, err) < 0)
 		return -err->code;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return rein_err_errno(err, "seal the gate's configuration");
@@ -146,17 +159,41 @@ static int spawn(const char *program, int config, int control, pid_t *ret)
 	return rc;
 }
 
+/* Its first word: the certificate of the box, or why there is none. */
+static int take_certificate(struct rein_gate *g, struct rein_buf *roots, struct rein_err *err)
+{
+	struct pollfd p = {.fd = g->control, .events = POLLIN};
+	struct rein_gate_event e;
+
+	while (poll(&p, 1, PATIENCE_MS) < 0 && errno == EINTR)
+		;
+	if (recv(g->control, &e, sizeof(e), MSG_DONTWAIT) != (ssize_t)sizeof(e))
+		return rein_err_set(err, REIN_E_FAILED, "the gate did not begin to look into TLS");
+	e.text[sizeof(e.text) - 1] = 0;
+	if (e.kind != REIN_GATE_CERTIFICATE)
+		return rein_err_set(err, REIN_E_UNSUPPORTED, "%.200s", e.kind == REIN_GATE_FAILED ? e.text : "the gate failed");
+	rein_buf_add(roots, e.text, strlen(e.text));
+	if (roots->failed)
+		return rein_err_nomem(err);
+	g->bundle = rein_buf_take(roots);
+	return 0;
+}
+
 int rein_gate_start(const struct rein_box_spec *spec, const char *box_program, struct rein_gate *ret,
 		    struct rein_err *err)
 {
 	auto_free char *program = beside(box_program);
+	auto_buf struct rein_buf roots = REIN_BUF(REIN_ROOTS_MAX);
+	bool inspects = rein_gate_inspects(&spec->network);
 	auto_close int config = -1, theirs = -1, ours = -1;
 	int pair[2], rc;
 	pid_t pid;
 
 	if (!program)
 		return rein_err_nomem(err);
-	if (publish(ret, &spec->network, err) < 0 || seal(spec, &config, err) < 0)
+	if (inspects && rein_roots_read(&roots, err) < 0)
+		return -err->code;
+	if (publish(ret, &spec->network, err) < 0 || seal(spec, &roots, &config, err) < 0)
 		return -err->code;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rein_err_errno(err, "socket to the gate");
@@ -178,7 +215,9 @@ int rein_gate_start(const struct rein_box_spec *spec, const char *box_program, s
 		return -err->code;
 	}
 	ret->control = take_fd(&ours);
-	return 0;
+	rein_closep_(&theirs); /* else its end would not be heard */
+	theirs = -1;
+	return inspects ? take_certificate(ret, &roots, err) : 0;
 }
 
 int rein_gate_attach(struct rein_gate *g, uint32_t has, bool held, const int *fds, size_t n,
@@ -272,6 +311,7 @@ void rein_gate_end(struct rein_gate *g)
 		while (sys_waitid(P_PIDFD, (id_t)g->pidfd, &si, WEXITED, NULL) < 0 && errno == EINTR)
 			;
 	}
+	rein_free(take_ptr(g->bundle));
 	rein_closep_(&g->control);
 	rein_closep_(&g->pidfd);
 	g->control = g->pidfd = -1;

@@ -20,12 +20,18 @@ struct rein_gate {
 	uint16_t inside[2 * REIN_NET_PUBLISH];
 	uint32_t npublished;
 	struct rein_net_report report;
+	char *bundle; /* TLS is looked into: what the box is to trust, as PEM */
 };
+
+/* Where the box finds what it is to trust. */
+#define REIN_GATE_BUNDLE "/run/rein/ca-certificates.pem"
 
 #define REIN_GATE_INIT {.control = -1, .pidfd = -1}
 
 /* Does the specification need one? */
 bool rein_gate_wanted(const struct rein_box_spec *spec);
+/* Does it look into TLS? Then the bundle is there when it has started. */
+bool rein_gate_inspects(const struct rein_net_policy *p);
 /* box_program: rein-gate lies beside it. */
 int rein_gate_start(const struct rein_box_spec *spec, const char *box_program, struct rein_gate *ret,
 		    struct rein_err *err);
@@ -34,7 +40,7 @@ int rein_gate_attach(struct rein_gate *g, uint32_t has, bool held, const int *fd
 		     struct rein_err *err);
 /* Take what it has to tell. False: it has ended. */
 bool rein_gate_read(struct rein_gate *g);
-/* The box is dead: hear the rest and end it. The report stays, the caller's. */
+/* The box is dead: hear the rest and end it. The report stays, the caller's; the bundle does not. */
 void rein_gate_end(struct rein_gate *g);
 
 #endif

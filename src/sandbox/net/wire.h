@@ -2,7 +2,7 @@
 /*
  * Between rein and its gate: plain structs. The configuration lies in a sealed memfd,
  *
- *	struct rein_gate_config | rules
+ *	struct rein_gate_config | rules | certificates servers are held against, as PEM
  *
  * the sockets of the box follow as one message with descriptors, and the gate answers with events
  * until rein closes the connection; then it tells the rest and ends.
@@ -39,6 +39,8 @@ struct rein_gate_config {
 	uint32_t nrules, npublish;
 	struct rein_net_budget sent, all;
 	uint64_t rate;
+	uint32_t inspect; /* some TLS is looked into */
+	uint32_t roots;	  /* bytes of the certificates */
 };
 
 /* The message with the box's descriptors: has tells which, the published listeners follow. */
@@ -54,6 +56,8 @@ enum rein_gate_event_kind {
 	REIN_GATE_REFUSED, /* refusal, with the count since it was last told */
 	REIN_GATE_HOST,	   /* at the end: what was carried for a host */
 	REIN_GATE_TOTAL,   /* at the very end: the numbers of host, and dropped in its port */
+	REIN_GATE_CERTIFICATE, /* first of all, if TLS is looked into: the box's own, text */
+	REIN_GATE_FAILED,      /* or why there is none */
 };
 
 struct rein_gate_event {
@@ -61,6 +65,7 @@ struct rein_gate_event {
 	union {
 		struct rein_net_refusal refusal;
 		struct rein_net_host host;
+		char text[1536];
 	};
 };
 

@@ -71,6 +71,7 @@ static void flow_end(struct gate *g, struct flow *f, bool with_reset)
 		reset(f->client.fd);
 		reset(f->server.fd);
 	}
+	inside_end(g, f);
 	gate_close(g, &f->client);
 	gate_close(g, &f->server);
 	lane_done(&f->up);
@@ -115,26 +116,39 @@ static const char *flow_name(const struct flow *f, char text[REIN_ADDR_TEXT])
 
 /* --- refusing --- */
 
+/* To the program, as it would hear it from the server. */
+static ssize_t say(const struct gate *g, const struct flow *f, const void *p, size_t n)
+{
+	return f->inner && f->look != LOOK_SHAKE ? g->tls.ops->write(f->inner, p, n)
+						 : send(f->client.fd, p, n, MSG_NOSIGNAL);
+}
+
 /* In the program's own language, as far as it is known; false: there is none. */
-static bool explain(struct flow *f, uint32_t why)
+static bool explain(const struct gate *g, struct flow *f, uint32_t why, const char *detail)
 {
 	static const char alert[] = "\x15\x03\x01\x00\x02\x02\x31"; /* fatal, access_denied */
-	char text[REIN_ADDR_TEXT], body[1024], message[1400];
-	const char *name = flow_name(f, text);
+	struct rein_net_refusal x = {.why = why, .protocol = IPPROTO_TCP, .port = f->port};
+	char text[REIN_ADDR_TEXT], ask[2 * REIN_NET_NAME + 128], body[1400], message[1800];
 	int n;
 
-	if (f->look == LOOK_TLS)
-		return send(f->client.fd, alert, sizeof(alert) - 1, MSG_NOSIGNAL) == sizeof(alert) - 1;
+	/* as long as we have said nothing ourselves */
+	if (f->look == LOOK_TLS || (f->look == LOOK_SHAKE && !f->proven))
+		return say(g, f, alert, sizeof(alert) - 1) == sizeof(alert) - 1;
+	/* the TLS library has told it what it thinks of it */
+	if (f->look == LOOK_SHAKE)
+		return true;
 	if (f->look != LOOK_HEAD && f->look != LOOK_BODY)
 		return false;
-	n = snprintf(body, sizeof(body),
-		     "rein: refused: %s:%u: %s.\nTo ask for it: rein run --net restricted --allow-host %s:%u\n",
-		     name, f->port, rein_net_why_text(why), name, f->port);
+	snprintf(x.name, sizeof(x.name), "%s", flow_name(f, text));
+	snprintf(x.detail, sizeof(x.detail), "%s", detail);
+	rein_net_remedy(&x, ask, sizeof(ask));
+	n = snprintf(body, sizeof(body), "rein: refused: %s:%u: %s.\n%s%s%s", x.name, x.port,
+		     rein_net_why_text(why), *ask ? "To ask for it: rein run " : "", ask, *ask ? "\n" : "");
 	n = snprintf(message, sizeof(message),
 		     "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
 		     "X-Rein-Refused: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
 		     rein_net_why_name(why), n, body);
-	return n < (int)sizeof(message) && send(f->client.fd, message, (size_t)n, MSG_NOSIGNAL) == n;
+	return n < (int)sizeof(message) && say(g, f, message, (size_t)n) == n;
 }
 
 void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detail)
@@ -145,7 +159,7 @@ void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detai
 		return;
 	book_refuse(g, why, IPPROTO_TCP, f->port, flow_name(f, text), detail, true);
 	f->look_ns = 0;
-	if (f->down.n != f->down.at || f->down.piped || !explain(f, why)) {
+	if (f->down.n != f->down.at || f->down.piped || !explain(g, f, why, detail)) {
 		flow_end(g, f, true);
 		return;
 	}
@@ -154,6 +168,8 @@ void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detai
 	f->until_ns = g->now_ns + LINGER_NS;
 	reset(f->server.fd);
 	gate_close(g, &f->server);
+	if (f->inner && f->look != LOOK_SHAKE)
+		g->tls.ops->goodbye(f->inner);
 	shutdown(f->client.fd, SHUT_WR);
 }
 
@@ -223,7 +239,8 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	room = allowance(g, f, up, room);
 	if (!room)
 		return STUCK;
-	n = recv(from, l->buf + l->n, room, 0);
+	n = f->inner ? g->tls.ops->read(up ? f->inner : f->outer, l->buf + l->n, room)
+		     : recv(from, l->buf + l->n, room, 0);
 	if (n < 0)
 		return would_block() ? STUCK : ENDED;
 	if (n == 0) {
@@ -244,13 +261,14 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	return MOVED;
 }
 
-static enum moved empty(struct lane *l, int to)
+static enum moved empty(const struct gate *g, struct flow *f, struct lane *l, int to, bool up)
 {
 	ssize_t n;
 
 	if (l->at == l->clear)
 		return STUCK;
-	n = send(to, l->buf + l->at, l->clear - l->at, MSG_NOSIGNAL);
+	n = f->inner ? g->tls.ops->write(up ? f->outer : f->inner, l->buf + l->at, l->clear - l->at)
+		     : send(to, l->buf + l->at, l->clear - l->at, MSG_NOSIGNAL);
 	if (n < 0)
 		return would_block() ? STUCK : ENDED;
 	l->at += (size_t)n;
@@ -320,7 +338,7 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 {
 	struct lane *l = up ? &f->up : &f->down;
 	int from = up ? f->client.fd : f->server.fd, to = up ? f->server.fd : f->client.fd;
-	bool as_is = f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER);
+	bool as_is = !f->inner && (f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER));
 	enum moved in, out;
 
 	if (l->pipe[0] >= 0 || (as_is && use_pipe(l))) {
@@ -330,7 +348,7 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 		in = fill(g, f, l, from, up);
 		if (f->dead || f->closing)
 			return STUCK;
-		out = in == ENDED ? STUCK : empty(l, to);
+		out = in == ENDED ? STUCK : empty(g, f, l, to, up);
 	}
 	if (f->dead || f->closing)
 		return STUCK;
@@ -338,6 +356,9 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 		return ENDED;
 	if (l->eof && l->at == l->n && !l->piped && !l->shut) {
 		l->shut = true;
+		/* an end that nobody announced is not announced by us */
+		if (f->inner && g->tls.ops->ended_well(up ? f->inner : f->outer))
+			g->tls.ops->goodbye(up ? f->outer : f->inner);
 		shutdown(to, SHUT_WR);
 		return MOVED;
 	}
@@ -371,9 +392,14 @@ void flow_pump(struct gate *g, struct flow *f)
 		}
 		if (f->server.fd < 0)
 			return; /* still dialling */
+		if (f->look == LOOK_SHAKE && !inside_shake(g, f)) {
+			if (f->dead || f->closing)
+				continue;
+			return;
+		}
 		up = move_lane(g, f, true);
-		if (f->dead || f->closing)
-			continue;
+		if (f->dead || f->closing || f->look == LOOK_SHAKE)
+			continue; /* nothing passes before both ends are known */
 		down = up == ENDED ? ENDED : move_lane(g, f, false);
 		if (f->dead || f->closing)
 			continue;

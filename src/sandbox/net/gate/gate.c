@@ -170,11 +170,12 @@ bool gate_config_valid(const void *memory, size_t size)
 
 	if (size < sizeof(*c) || c->magic != REIN_GATE_MAGIC || c->size != size ||
 	    c->nrules > REIN_NET_RULES || c->npublish > REIN_NET_PUBLISH ||
-	    size != sizeof(*c) + c->nrules * sizeof(*r))
+	    size != sizeof(*c) + c->nrules * sizeof(*r) + c->roots)
 		return false;
 	for (uint32_t i = 0; i < c->nrules; i++)
 		if (r[i].flags & ~(uint32_t)REIN_RULE_FLAGS || r[i].prefix > 128 ||
-		    r[i].first > r[i].last || !memchr(r[i].name, 0, sizeof(r[i].name)))
+		    r[i].first > r[i].last || !memchr(r[i].name, 0, sizeof(r[i].name)) ||
+		    !memchr(r[i].methods, 0, sizeof(r[i].methods)) || !memchr(r[i].paths, 0, sizeof(r[i].paths)))
 			return false;
 	return true;
 }
@@ -207,6 +208,8 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 	g->now_ns = rein_mono_ns();
 	resolver_load(&g->resolver);
 	gate_watch(g, &g->control, control, EPOLLIN, control_ready);
+	if (inside_open(g, err) < 0)
+		return -err->code;
 	return gate_confine(err);
 }
 
@@ -231,6 +234,7 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 	publish_done(g);
 	dns_done(g);
 	flow_done(g);
+	inside_close(g);
 	hold_done(g);
 	resolver_done(g);
 	sweep(g);

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "sandbox/net/addr.h"
 #include "sandbox/net/dns.h"
+#include "sandbox/net/gate/tlsio.h"
 #include "sandbox/net/http.h"
 #include "sandbox/net/wire.h"
 
@@ -181,6 +182,7 @@ void hold_done(struct gate *g);
 enum look {
 	LOOK_FIRST = 0, /* nothing is known of it yet */
 	LOOK_TLS,
+	LOOK_SHAKE, /* both ends of an inspected connection get to know each other */
 	LOOK_HEAD, /* of a request */
 	LOOK_BODY,
 	LOOK_ANSWER, /* an upgrade was asked for: what the server says decides */
@@ -206,6 +208,8 @@ struct flow {
 	int rule; /* -1: published, not judged */
 	struct rein_net_host *host;
 	struct lane up, down;
+	struct rein_tlsio_conn *inner, *outer; /* looked into: the program's end, the server's */
+	bool proven;			       /* the server is who it should be */
 	enum look look;
 	struct rein_http_body body;
 	uint64_t look_ns; /* a head or hello must be whole by then; 0: nothing is pending */
@@ -229,6 +233,19 @@ void flow_again(struct gate *g); /* those that have more to do */
 void flow_done(struct gate *g);
 /* Judge what is in f->up; moves up.clear. */
 void inspect(struct gate *g, struct flow *f);
+
+/* --- inside TLS --- */
+struct inside {
+	const struct rein_tlsio_ops *ops;
+	struct rein_tlsio *authority; /* NULL: nothing is looked into */
+};
+
+int inside_open(struct gate *g, struct rein_err *err); /* before confinement */
+void inside_close(struct gate *g);
+/* The whole of f->up is a hello that may be answered. */
+void inside_begin(struct gate *g, struct flow *f);
+bool inside_shake(struct gate *g, struct flow *f); /* true: done */
+void inside_end(struct gate *g, struct flow *f);
 
 /* --- names for the box --- */
 struct dns_service {
@@ -264,6 +281,7 @@ struct gate {
 	struct dns_service dns;
 	struct meters total;
 	struct meters *meters; /* one a rule */
+	struct inside tls;
 	uint64_t rate_left, rate_ns;
 	struct dial *dials;
 	struct hold *holds;

@@ -6,12 +6,14 @@
  * is judged, not only the first.
  *
  *	FIRST -> TLS -> AWAY
+ *	             -> SHAKE -> HEAD (looked into)
  *	      -> HEAD -> BODY -> HEAD ...
  *	              -> ANSWER -> AWAY (the server switched protocols) | HEAD
  *	      -> AWAY
  */
 #include "sandbox/net/gate/gate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -24,6 +26,12 @@
 static const struct rein_net_rule *rule_of(const struct gate *g, const struct flow *f)
 {
 	return &g->rules[f->rule];
+}
+
+/* Only certain requests: what cannot be read as one is refused. */
+static bool limited(const struct gate *g, const struct flow *f)
+{
+	return rein_rule_limits_requests(rule_of(g, f));
 }
 
 static bool readonly(const struct gate *g, const struct flow *f)
@@ -60,7 +68,9 @@ static void look_tls(struct gate *g, struct flow *f)
 			flow_refuse(g, f, REIN_WHY_SNI, name);
 		else if (rein_rules_deny_name(g->rules, g->nrules, name, f->port))
 			flow_refuse(g, f, REIN_WHY_DENIED, name); /* by its number */
-		else if (readonly(g, f))
+		else if (f->name && rule_of(g, f)->flags & REIN_RULE_INSPECT)
+			inside_begin(g, f);
+		else if (limited(g, f))
 			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
 		else
 			look_away(f);
@@ -68,7 +78,7 @@ static void look_tls(struct gate *g, struct flow *f)
 	case REIN_TLS_NAMELESS:
 		if (f->name)
 			flow_refuse(g, f, REIN_WHY_NO_SNI, "");
-		else if (readonly(g, f))
+		else if (limited(g, f))
 			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
 		else
 			look_away(f);
@@ -76,6 +86,30 @@ static void look_tls(struct gate *g, struct flow *f)
 	default:
 		flow_refuse(g, f, REIN_WHY_NOT_TLS, "");
 	}
+}
+
+static bool covers(const struct flow *f, const struct rein_net_rule *r)
+{
+	return f->name ? rein_rule_covers_name(r, f->name->text) && rein_rule_covers_port(r, f->port) : false;
+}
+
+/* By the rule that holds, or by a later one for the same host that speaks of requests as well. */
+static bool request_allowed(const struct gate *g, const struct flow *f, const struct rein_http_head *h)
+{
+	const struct rein_net_rule *first = rule_of(g, f);
+	bool sends = h->upgrade || h->framing != REIN_HTTP_NO_BODY;
+	struct rein_str path = {"", 0};
+
+	if (!first->methods[0] && !first->paths[0])
+		return true;
+	/* One that can be read in two ways has none: only rules without paths cover it. */
+	if (!rein_http_path(h->target, &path))
+		path = (struct rein_str){"", 0};
+	for (const struct rein_net_rule *r = first; r < g->rules + g->nrules; r++)
+		if ((r == first || (!(r->flags & REIN_RULE_DENY) && (r->methods[0] || r->paths[0]) && covers(f, r))) &&
+		    rein_rule_covers_request(r, h->method, path, sends))
+			return true;
+	return false;
 }
 
 /* A whole head: may this request be made? */
@@ -87,12 +121,30 @@ static uint32_t judge(const struct gate *g, const struct flow *f, const struct r
 		return REIN_WHY_HOST;
 	if (!f->name && rein_rules_deny_name(g->rules, g->nrules, h->host, f->port))
 		return REIN_WHY_DENIED;
+	/* To a server, not to a proxy: no other form of target. */
+	if ((f->inner || limited(g, f)) && h->target.p[0] != '/' &&
+	    !(rein_str_eq(h->method, STR("OPTIONS")) && rein_str_eq(h->target, STR("*"))))
+		return REIN_WHY_NOT_HTTP;
+	if (!request_allowed(g, f, h))
+		return REIN_WHY_REQUEST;
+	if (rule_of(g, f)->methods[0] || rule_of(g, f)->paths[0])
+		return REIN_WHY_OTHER;
 	if (readonly(g, f) && !rein_http_reads(h->method))
 		return REIN_WHY_METHOD;
 	/* Reading has nothing to send along, and nothing to turn into. */
 	if (readonly(g, f) && (h->upgrade || h->framing != REIN_HTTP_NO_BODY))
 		return REIN_WHY_METHOD;
 	return REIN_WHY_OTHER;
+}
+
+/* What of a target is told: not its query, which may hold anything. */
+static int path_length(struct rein_str target)
+{
+	size_t n = 0;
+
+	while (n < target.n && n < 160 && target.p[n] != '?' && target.p[n] != '#')
+		n++;
+	return (int)n;
 }
 
 static void look_head(struct gate *g, struct flow *f)
@@ -116,8 +168,10 @@ static void look_head(struct gate *g, struct flow *f)
 
 		if (why == REIN_WHY_HOST || why == REIN_WHY_DENIED)
 			memcpy(detail, h.host, sizeof(detail));
-		else if (h.method.n < sizeof(detail))
-			memcpy(detail, h.method.p, h.method.n);
+		else
+			snprintf(detail, sizeof(detail), "%.*s%s%.*s", h.method.n < 32 ? (int)h.method.n : 32, h.method.p,
+				 why == REIN_WHY_REQUEST ? " " : "", why == REIN_WHY_REQUEST ? path_length(h.target) : 0,
+				 h.target.p);
 		flow_refuse(g, f, why, detail);
 		return;
 	}
@@ -166,7 +220,7 @@ static void look_first(struct gate *g, struct flow *f)
 		wait_for_more(g, f, REIN_WHY_NOT_HTTP);
 		break;
 	default:
-		if (readonly(g, f))
+		if (limited(g, f))
 			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
 		else
 			look_away(f);
@@ -194,6 +248,8 @@ void inspect(struct gate *g, struct flow *f)
 		size_t clear = f->up.clear;
 
 		if (f->closing || f->dead)
+			return;
+		if (f->look == LOOK_SHAKE)
 			return;
 		if (f->look == LOOK_AWAY) {
 			f->up.clear = f->up.n;
