@@ -559,7 +559,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		  const struct rein_run_opts *o, struct rein_run *r)
 {
 	char rest[REIN_TX_ID_MAX + 1] = "";
-	enum decision d = COMMIT;
+	enum decision d = forced_rollback(r) ? DISCARD : COMMIT; /* of nothing, where there is no transaction */
 	struct rein_err err = {0};
 	static const char *const words[] = {"hold", "commit", "discard", "hold"};
 

@@ -579,7 +579,8 @@ static uint64_t usage_ns(const struct rusage *ru)
 static int conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret,
 		    struct rein_err *err)
 {
-	struct rein_box_result r = {.end = s->why, .wall_ns = rein_mono_ns() - s->started_ns};
+	struct rein_box_result r = {
+		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
 	const char *command = s->spec->argv[0];
 
 	if (s->failed && s->end.kind == REIN_BOX_MSG_FAIL)
