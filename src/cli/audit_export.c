@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/audit.h"
 #include "model/event.h"
+#include "record/count.h"
 #include "record/event.h"
 #include "record/export.h"
 #include "record/prune.h"
@@ -114,30 +115,10 @@ int rein_audit_export(struct rein_audit *a)
 	return rc < 0 ? rein_audit_fail(a) : 0;
 }
 
-struct counting {
-	struct rein_audit *a;
-	struct rein_stats s;
-};
-
-static int on_count(void *arg, const struct rein_line *l, struct rein_err *err)
-{
-	struct counting *c = arg;
-	struct rein_event_read r;
-	struct rein_err ignored = {0};
-	int rc = 0;
-
-	if (rein_event_parse(l->text, &r, &ignored) < 0)
-		return 0;
-	if (rein_filter_match(&c->a->filter, &r.ev))
-		rc = rein_stats_add(&c->s, &r.ev, err);
-	rein_event_read_done(&r);
-	return rc;
-}
-
 int rein_audit_report(struct rein_audit *a)
 {
 	auto_buf struct rein_buf b = REIN_BUF(64 << 20);
-	struct counting *c = rein_alloc(sizeof(*c));
+	struct rein_stats *s = rein_alloc(sizeof(*s));
 	struct rein_verify_result v;
 	struct rein_report rep = {.verify = &v, .made_ns = rein_now_ns()};
 	struct rein_err why = {0};
@@ -145,21 +126,18 @@ int rein_audit_report(struct rein_audit *a)
 	FILE *f = NULL;
 	int rc;
 
-	if (!c)
+	if (!s)
 		return rein_err_nomem(&a->err), rein_audit_fail(a);
-	c->a = a;
-	rc = rein_record_verify(a->state, NULL, &v, &why);
-	if (rc < 0 && rc != -REIN_E_INVALID) {
+	rc = rein_record_count(a->state, REIN_COUNT_ALL, &a->filter, s, &v, &why, &a->err);
+	if (rc == 0 && why.code && why.code != REIN_E_INVALID) {
 		a->err = why;
-		goto out;
+		rc = -why.code;
 	}
-	rep.broken = rc < 0 ? why.msg : NULL;
-	rc = rein_record_lines(a->state, on_count, c, &a->err);
 	if (rc < 0)
 		goto out;
-	rein_stats_finish(&c->s);
+	rep.broken = why.code ? why.msg : NULL;
 	gethostname(host, sizeof(host) - 1);
-	rep.stats = &c->s;
+	rep.stats = s;
 	rep.host = host;
 	rep.since_ns = a->filter.since_ns;
 	rep.until_ns = a->filter.until_ns;
@@ -170,7 +148,7 @@ int rein_audit_report(struct rein_audit *a)
 	f = open_output(a);
 	rc = !f || b.failed || fwrite(b.p, 1, b.n, f) != b.n ? -1 : close_output(a, f);
 out:
-	rein_stats_done(&c->s);
-	rein_free(c);
+	rein_stats_done(s);
+	rein_free(s);
 	return rc < 0 ? rein_audit_fail(a) : 0;
 }

@@ -9,22 +9,9 @@
 #include "cli/audit.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
-#include "record/event.h"
+#include "record/count.h"
 #include "record/report.h"
 #include "record/tail.h"
-
-static int on_line(void *arg, const struct rein_line *l, struct rein_err *err)
-{
-	struct rein_event_read r;
-	struct rein_err ignored = {0};
-	int rc;
-
-	if (rein_event_parse(l->text, &r, &ignored) < 0)
-		return 0;
-	rc = rein_stats_add(arg, &r.ev, err);
-	rein_event_read_done(&r);
-	return rc;
-}
 
 static int write_metrics(const char *state, struct rein_stats *s, struct rein_buf *b,
 			 struct rein_err *err)
@@ -32,15 +19,11 @@ static int write_metrics(const char *state, struct rein_stats *s, struct rein_bu
 	struct rein_err broken = {0};
 	struct rein_verify_result v;
 	uint64_t segments = 0, bytes = 0;
-	bool whole;
 
-	if (rein_record_lines(state, on_line, s, err) < 0 ||
+	if (rein_record_count(state, REIN_COUNT_SINCE, NULL, s, &v, &broken, err) < 0 ||
 	    rein_record_size(state, &segments, &bytes, err) < 0)
 		return -err->code;
-	rein_stats_finish(s);
-	whole = rein_record_verify(state, &(struct rein_verify_options){.incremental = true}, &v,
-				   &broken) == 0;
-	rein_metrics_write(s, whole ? &v : NULL, segments, bytes, b);
+	rein_metrics_write(s, broken.code ? NULL : &v, segments, bytes, b);
 	return b->failed ? rein_err_nomem(err) : 0;
 }
 

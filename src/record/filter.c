@@ -69,6 +69,12 @@ static bool words_match(const char *text, const struct rein_event *ev)
 	return true;
 }
 
+bool rein_filter_is_empty(const struct rein_filter *f)
+{
+	return !f->since_ns && !f->until_ns && !f->agent && !f->session && !f->level && !f->decision && !f->result &&
+	       !f->type && !f->txn && !f->action && !f->user && !f->rule && !f->path && !f->text;
+}
+
 bool rein_filter_match(const struct rein_filter *f, const struct rein_event *ev)
 {
 	if ((f->since_ns && ev->time_ns < f->since_ns) || (f->until_ns && ev->time_ns >= f->until_ns))

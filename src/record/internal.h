@@ -102,6 +102,25 @@ int rein_segment_first(int fd, uint64_t *ret, struct rein_err *err);
 /* All lines present from a segment on (0: the oldest), oldest first. Tolerates a torn tail. */
 int rein_record_each(int dirfd, uint64_t from_segment, rein_line_fn *fn, void *arg,
 		     struct rein_err *err);
+/* A place behind a head up to which all was verified, and what it takes to go on from there. */
+struct rein_bookmark {
+	uint64_t segment, offset, first, pruned_to;
+	uint8_t pub[32];
+	struct rein_merkle tree;
+};
+
+/* Somebody who looks on while the log is verified. */
+struct rein_verify_watch {
+	const struct rein_bookmark *from; /* begin here, not where the options say; or NULL */
+	const struct rein_merkle *expect; /* the tree the log must have had at that many lines, or NULL */
+	rein_line_fn *fn;		  /* told of each event that fits so far; what is proven is known at the end */
+	void *arg;
+	bool met;			  /* it had */
+	struct rein_bookmark reached;	  /* segment 0: none, the last lines are under no head yet */
+};
+
+int rein_verify_watched(int dirfd, const struct rein_verify_options *opt, struct rein_verify_watch *watch,
+			struct rein_verify_result *ret, struct rein_err *err);
 int rein_verify_fd(int dirfd, const struct rein_verify_options *opt, struct rein_verify_result *ret,
 		   struct rein_err *err);
 /* Value of an extra member, or an empty string. */

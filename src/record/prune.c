@@ -212,6 +212,8 @@ static int prune_some(struct rein_record *r, struct segment *s, size_t k, uint64
 			return -err->code;
 	if (record_prune(r, s, k, kept, err) < 0)
 		return -err->code;
+	if (unlinkat(r->dirfd, "counted", 0) < 0 && errno != ENOENT) /* it quotes what goes now */
+		return rein_err_errno(err, "remove what was counted");
 	for (size_t i = 0; i < k; i++) {
 		rein_segment_name(s[i].number, name);
 		if (unlinkat(r->dirfd, name, 0) < 0 && errno != ENOENT)

@@ -2,6 +2,8 @@
 /* Tallies, histograms, and one small map from action to what became of it. */
 #include "record/stats.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/buf.h"
@@ -283,6 +285,69 @@ int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rei
 	if (!a->day)
 		a->day = ev->time_ns / (86400 * REIN_NS_PER_S);
 	return 0;
+}
+
+struct saved {
+	char program[16];
+	uint64_t size, actions;
+};
+
+static struct saved saved_head(size_t actions)
+{
+	struct saved h = {.size = sizeof(struct rein_stats), .actions = actions};
+
+	snprintf(h.program, sizeof(h.program), "%s %zu", REIN_VERSION, sizeof(struct action));
+	return h;
+}
+
+void rein_stats_save(const struct rein_stats *s, struct rein_buf *b)
+{
+	struct saved h = saved_head(s->map ? s->map->n : 0);
+	size_t at;
+
+	rein_buf_add(b, (const char *)&h, sizeof(h));
+	at = b->n;
+	rein_buf_add(b, (const char *)s, sizeof(*s));
+	if (!b->failed) { /* days are made at the end; addresses mean nothing elsewhere */
+		memset(b->p + at + offsetof(struct rein_stats, day), 0, sizeof(s->day));
+		memset(b->p + at + offsetof(struct rein_stats, map), 0, sizeof(s->map));
+	}
+	for (size_t i = 0; s->map && i < s->map->cap; i++)
+		if (s->map->v[i].hash)
+			rein_buf_add(b, (const char *)&s->map->v[i], sizeof(s->map->v[i]));
+}
+
+bool rein_stats_load(struct rein_stats *s, struct rein_str saved)
+{
+	struct rein_stats_map *m = rein_alloc(sizeof(*m));
+	struct saved h, want;
+	struct action a;
+	size_t cap = 1024;
+
+	if (!m || saved.n < sizeof(h) + sizeof(*s))
+		goto no;
+	memcpy(&h, saved.p, sizeof(h));
+	want = saved_head(h.actions);
+	if (memcmp(&h, &want, sizeof(h)) != 0 || h.actions > SIZE_MAX / 64 ||
+	    saved.n != sizeof(h) + sizeof(*s) + h.actions * sizeof(a))
+		goto no;
+	while (cap < h.actions * 2)
+		cap *= 2;
+	m->v = rein_calloc(cap, sizeof(*m->v));
+	if (!m->v)
+		goto no;
+	m->cap = cap;
+	m->n = h.actions;
+	memcpy(s, saved.p + sizeof(h), sizeof(*s));
+	s->map = m;
+	for (size_t i = 0; i < h.actions; i++) {
+		memcpy(&a, saved.p + sizeof(h) + sizeof(*s) + i * sizeof(a), sizeof(a));
+		*place(m->v, cap, a.hash) = a;
+	}
+	return true;
+no:
+	rein_free(m);
+	return false;
 }
 
 static struct rein_stats_day *day_of(struct rein_stats *s, uint64_t day)

@@ -3,6 +3,7 @@
 #ifndef REIN_RECORD_STATS_H
 #define REIN_RECORD_STATS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/event.h"
 
@@ -69,6 +70,9 @@ struct rein_stats {
 int rein_stats_add(struct rein_stats *s, const struct rein_event *ev, struct rein_err *err);
 void rein_stats_finish(struct rein_stats *s); /* once, after the last event; sorts and sums up */
 void rein_stats_done(struct rein_stats *s);
+/* What was counted so far, before it was finished, as bytes that only this very program reads; false: not such. */
+void rein_stats_save(const struct rein_stats *s, struct rein_buf *b);
+bool rein_stats_load(struct rein_stats *s, struct rein_str saved);
 uint64_t rein_tally_get(const struct rein_tally *t, const char *name);
 
 #endif

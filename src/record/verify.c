@@ -40,14 +40,13 @@ struct verifier {
 	struct anchor *anchor;
 	size_t nanchor, next_anchor;
 	uint64_t pruned_to;
+	struct rein_verify_watch *watch; /* or NULL */
 };
 
 /* Where the last verification ended; kept with a MAC so that only this machine can write it. */
-struct bookmark {
+struct kept {
 	char magic[8];
-	uint64_t segment, offset, first, pruned_to;
-	uint8_t pub[32];
-	struct rein_merkle tree;
+	struct rein_bookmark at;
 	uint8_t mac[32];
 };
 
@@ -200,6 +199,15 @@ static int check_anchors(struct verifier *v, uint64_t n, const struct rein_line 
 	return 0;
 }
 
+/* Is the tree, where it has as many lines as the expected one, that one? */
+static void watched(struct verifier *v)
+{
+	const struct rein_merkle *want = v->watch ? v->watch->expect : NULL;
+
+	if (want && want->n == v->tree.n)
+		v->watch->met = !memcmp(want->peak, v->tree.peak, rein_merkle_npeaks(want->n) * sizeof(want->peak[0]));
+}
+
 static int on_line(void *arg, const struct rein_line *l, struct rein_err *err)
 {
 	struct verifier *v = arg;
@@ -226,6 +234,9 @@ static int on_line(void *arg, const struct rein_line *l, struct rein_err *err)
 	    check_published(v, l, err) < 0)
 		return -err->code;
 	if (check_anchors(v, v->tree.n, l, err) < 0)
+		return -err->code;
+	watched(v);
+	if (v->watch && h.type == REIN_HEAD_NONE && v->watch->fn(v->watch->arg, l, err) < 0)
 		return -err->code;
 	rein_merkle_leaf(l->text.p, l->text.n, &leaf);
 	rein_merkle_push(&v->tree, &leaf);
@@ -275,14 +286,24 @@ static int load_anchors(struct verifier *v, const char *path, struct rein_err *e
 	return 0;
 }
 
-static int bookmark_mac(int dirfd, const struct bookmark *b, uint8_t mac[32], struct rein_err *err)
+static int bookmark_mac(int dirfd, const struct kept *b, uint8_t mac[32], struct rein_err *err)
 {
 	uint8_t key[32];
 
 	if (rein_key_redact(dirfd, false, key, err) < 0)
 		return -err->code;
-	rein_hmac_sha256(key, 32, b, offsetof(struct bookmark, mac), mac);
+	rein_hmac_sha256(key, 32, b, offsetof(struct kept, mac), mac);
 	return 0;
+}
+
+static void begin_at(struct verifier *v, const struct rein_bookmark *b)
+{
+	v->tree = b->tree;
+	v->segment = b->segment;
+	v->res->first = b->first;
+	v->pruned_to = b->pruned_to;
+	memcpy(v->pub, b->pub, 32);
+	v->begun = v->have_pub = true;
 }
 
 /* A missing or foreign bookmark is no error: everything is verified then. */
@@ -290,33 +311,34 @@ static bool bookmark_load(int dirfd, struct verifier *v, uint64_t *ret_offset)
 {
 	auto_close int fd = openat(dirfd, "verified", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct rein_err ignored = {0};
-	struct bookmark b;
+	struct kept b;
 	uint8_t mac[32];
 
 	if (fd < 0 || read(fd, &b, sizeof(b)) != sizeof(b) || memcmp(b.magic, "reinbm1", 8) != 0 ||
 	    bookmark_mac(dirfd, &b, mac, &ignored) < 0 || memcmp(mac, b.mac, 32) != 0)
 		return false;
-	v->tree = b.tree;
-	v->segment = b.segment;
-	v->res->first = b.first;
-	v->pruned_to = b.pruned_to;
-	memcpy(v->pub, b.pub, 32);
-	v->begun = v->have_pub = true;
-	*ret_offset = b.offset;
+	begin_at(v, &b.at);
+	*ret_offset = b.at.offset;
 	return true;
 }
 
-static int bookmark_save(int dirfd, const struct verifier *v, uint64_t offset, struct rein_err *err)
+static struct rein_bookmark bookmark(const struct verifier *v, uint64_t offset)
 {
-	struct bookmark b = {.magic = "reinbm1",
-			     .segment = v->segment,
-			     .offset = offset,
-			     .first = v->res->first,
-			     .pruned_to = v->pruned_to,
-			     .tree = v->tree};
-	auto_close int fd = -1;
+	struct rein_bookmark b = {.segment = v->segment,
+				  .offset = offset,
+				  .first = v->res->first,
+				  .pruned_to = v->pruned_to,
+				  .tree = v->tree};
 
 	memcpy(b.pub, v->pub, 32);
+	return b;
+}
+
+static int bookmark_save(int dirfd, const struct rein_bookmark *at, struct rein_err *err)
+{
+	struct kept b = {.magic = "reinbm1", .at = *at};
+	auto_close int fd = -1;
+
 	if (bookmark_mac(dirfd, &b, b.mac, err) < 0)
 		return -err->code;
 	fd = openat(dirfd, "verified.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
@@ -479,8 +501,12 @@ static int verify_dir(int dirfd, struct verifier *v, struct rein_err *err)
 	if (v->opt->anchor && load_anchors(v, v->opt->anchor, err) < 0)
 		return -err->code;
 	rc = snapshot(dirfd, v, &x, err);
-	if (rc == 0 && v->opt->incremental)
+	if (rc == 0 && v->watch && v->watch->from) {
+		begin_at(v, v->watch->from);
+		offset = v->watch->from->offset;
+	} else if (rc == 0 && v->opt->incremental) {
 		bookmark_load(dirfd, v, &offset);
+	}
 	if (rc == 0 && v->begun && x.nseg && v->segment < x.seg[0]) {
 		v->begun = false; /* its segment was pruned: from the oldest that is left */
 		memset(&v->tree, 0, sizeof(v->tree));
@@ -488,14 +514,24 @@ static int verify_dir(int dirfd, struct verifier *v, struct rein_err *err)
 	if (rc == 0 && v->begun) {
 		v->res->head.n = v->tree.n ? v->tree.n - 1 : 0;
 		memcpy(v->res->head.pub, v->pub, 32);
+		if (v->published.present && v->published.head.n == v->res->head.n) {
+			v->res->head.time_ns = v->published.head.time_ns;
+			memcpy(v->res->head.root, v->published.head.root.b, 32);
+		}
 	}
 	if (rc == 0)
 		rc = all_segments(dirfd, v, &x, offset, err);
 	if (rc == 0)
 		rc = conclude(dirfd, v, err);
+	watched(v);
 	/* Only up to the last head: what follows may still be repaired. */
-	if (rc == 0 && !v->opt->archive && v->res->tail == 0)
-		rc = bookmark_save(dirfd, v, x.last_size, err);
+	if (rc == 0 && !v->opt->archive && v->res->tail == 0) {
+		struct rein_bookmark b = bookmark(v, x.last_size);
+
+		if (v->watch)
+			v->watch->reached = b;
+		rc = bookmark_save(dirfd, &b, err);
+	}
 	rein_free(x.seg);
 	return rc;
 }
@@ -503,8 +539,15 @@ static int verify_dir(int dirfd, struct verifier *v, struct rein_err *err)
 int rein_verify_fd(int dirfd, const struct rein_verify_options *opt, struct rein_verify_result *ret,
 		   struct rein_err *err)
 {
+	return rein_verify_watched(dirfd, opt, NULL, ret, err);
+}
+
+int rein_verify_watched(int dirfd, const struct rein_verify_options *opt, struct rein_verify_watch *watch,
+			struct rein_verify_result *ret, struct rein_err *err)
+{
 	static const struct rein_verify_options plain;
-	struct verifier v = {.opt = opt ? opt : &plain, .res = ret, .last_line = REIN_BUF(65536)};
+	struct verifier v = {
+		.opt = opt ? opt : &plain, .res = ret, .last_line = REIN_BUF(65536), .watch = watch};
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "model/event.h"
 #include "record/alert.h"
+#include "record/count.h"
 #include "record/event.h"
 #include "record/export.h"
 #include "record/filter.h"
@@ -675,6 +676,114 @@ static void pruning_keeps_the_proof(void **state)
 	assert_int_equal(verify(&res), -REIN_E_INVALID);
 }
 
+/* Numbers of the whole record, and whether it is whole. */
+static bool counted(enum rein_count_trust trust, const struct rein_filter *f, struct rein_stats *s)
+{
+	struct rein_verify_result v;
+	struct rein_err broken = {0}, err = {0};
+
+	memset(s, 0, sizeof(*s));
+	if (rein_record_count(dir, trust, f, s, &v, &broken, &err) < 0)
+		fail_msg("count: %s", err.msg);
+	return !broken.code;
+}
+
+/* All that a report or a gauge is made of. */
+static void same_counts(struct rein_stats *a, struct rein_stats *b)
+{
+	assert_int_equal(a->ndays, b->ndays);
+	assert_memory_equal(a->day, b->day, a->ndays * sizeof(*a->day));
+	rein_stats_done(&(struct rein_stats){.map = a->map, .day = a->day});
+	rein_stats_done(&(struct rein_stats){.map = b->map, .day = b->day});
+	a->map = b->map = NULL;
+	a->day = b->day = NULL;
+	a->day_cap = b->day_cap = 0;
+	assert_memory_equal(a, b, sizeof(*a));
+}
+
+static void fill_much(struct rein_record *r, unsigned n)
+{
+	static struct rein_event ev[1000];
+	static char id[1000][16];
+	struct rein_err err = {0};
+
+	for (unsigned k = 0; k < n; k++) {
+		for (unsigned i = 0; i < 1000; i++) {
+			static const enum rein_event_type types[] = {REIN_EV_REQUEST, REIN_EV_DECISION, REIN_EV_RUN_END,
+								     REIN_EV_COMMIT};
+
+			snprintf(id[i], sizeof(id[i]), "a%06u%02u", (k * 1000 + i) / 3, k % 7);
+			ev[i] = (struct rein_event){.type = types[i % 4], .action = rein_str(id[i]),
+						    .agent = i % 5 ? STR("claude") : STR("codex"), .level = STR("risky"),
+						    .decision = i % 9 ? STR("allow") : STR("deny"), .result = STR("ok"),
+						    .duration_ns = i * 1000000ull, .command = STR("make test")};
+		}
+		assert_int_equal(rein_record_append_batch(r, ev, 1000, true, &err), 0);
+	}
+}
+
+static void flip(const char *name, off_t at)
+{
+	char path[200], c;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/audit/%s", dir, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && pread(fd, &c, 1, at) == 1);
+	c ^= 1;
+	assert_int_equal(pwrite(fd, &c, 1, at), 1);
+	close(fd);
+}
+
+static void what_was_counted_need_not_be_counted_again(void **state)
+{
+	static struct rein_stats once, again;
+	struct rein_record *r = open_log(2 << 20);
+	struct rein_prune_options some = {.keep_segments = 2};
+	struct rein_prune_result pr;
+	struct rein_err err = {0};
+	char kept[200];
+
+	(void)state;
+	snprintf(kept, sizeof(kept), "%s/audit/counted", dir);
+	fill_much(r, 21);
+	assert_true(counted(REIN_COUNT_ALL, NULL, &once));
+	assert_int_equal(access(kept, F_OK), 0);
+	assert_true(counted(REIN_COUNT_ALL, NULL, &again));
+	same_counts(&once, &again);
+	fill_much(r, 2);
+	assert_true(counted(REIN_COUNT_SINCE, NULL, &once)); /* from what is kept, and 2,000 events */
+	assert_true(counted(REIN_COUNT_ALL, NULL, &again));
+	assert_int_equal(again.events, 23000);
+	same_counts(&once, &again);
+	flip("counted", 5000); /* not ours any more: everything anew */
+	assert_true(counted(REIN_COUNT_SINCE, NULL, &once));
+	assert_int_equal(unlink(kept), 0);
+	assert_true(counted(REIN_COUNT_ALL, NULL, &again));
+	same_counts(&once, &again);
+	assert_true(counted(REIN_COUNT_ALL, &(struct rein_filter){.agent = "codex"}, &once));
+	assert_int_equal(once.events, 4600);
+	rein_stats_done(&once);
+	assert_true(counted(REIN_COUNT_ALL, &(struct rein_filter){.until_ns = 1}, &once));
+	assert_int_equal(once.events, 0);
+	rein_stats_done(&once);
+	assert_true(counted(REIN_COUNT_ALL, &(struct rein_filter){.since_ns = 1}, &once));
+	assert_int_equal(once.events, 23000);
+	rein_stats_done(&once);
+	/* lines that were counted, changed: a statement says so, whatever is kept */
+	flip("00000001.log", 3000);
+	assert_false(counted(REIN_COUNT_ALL, NULL, &once));
+	rein_stats_done(&once);
+	flip("00000001.log", 3000);
+	/* pruned lines do not count, and nothing of them is kept */
+	assert_int_equal(rein_record_prune(r, &some, &pr, &err), 0);
+	assert_int_equal(access(kept, F_OK), -1);
+	assert_true(counted(REIN_COUNT_SINCE, NULL, &once));
+	assert_true(once.events < 23000);
+	rein_stats_done(&once);
+	rein_record_close(r);
+}
+
 static void holds_stop_pruning(void **state)
 {
 	struct rein_prune_options all = {.keep_segments = 1};
@@ -897,6 +1006,7 @@ int main(void)
 		cmocka_unit_test(shapes_forget_particulars),
 		cmocka_unit_test(exports_are_well_formed),
 		IN_DIR(pruning_keeps_the_proof),
+		IN_DIR(what_was_counted_need_not_be_counted_again),
 		IN_DIR(holds_stop_pruning),
 		IN_DIR(an_archive_verifies_elsewhere),
 		IN_DIR(a_loss_is_accepted_in_writing),
