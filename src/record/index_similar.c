@@ -7,7 +7,8 @@
 #include "record/index_db.h"
 #include "record/shape.h"
 
-#define CANDIDATES 4096 /* shapes looked at, at most: bounds the time whatever the history */
+#define CANDIDATES 2048 /* shapes that are looked at, at most, */
+#define ENTRIES	   4096 /* and places they are found at: both bound the time whatever the history */
 
 struct candidate {
 	sqlite3_int64 shape;
@@ -21,7 +22,7 @@ struct pool {
 
 static struct candidate *slot(struct pool *p, sqlite3_int64 shape)
 {
-	size_t h = (size_t)((uint64_t)shape * 0x9e3779b97f4a7c15ull >> 51);
+	size_t h = (size_t)((uint64_t)shape * 0x9e3779b97f4a7c15ull >> 52);
 
 	while (p->c[h].shape && p->c[h].shape != shape)
 		h = (h + 1) % ARRAY_SIZE(p->c);
@@ -57,7 +58,7 @@ static int by_score(const void *a, const void *b)
 static void gather(struct rein_index *x, struct wanted *w, unsigned n, struct pool *p)
 {
 	sqlite3_stmt *find = NULL, *post = NULL;
-	int room;
+	int left = ENTRIES;
 
 	sqlite3_prepare_v2(x->db, "SELECT id,df FROM feature WHERE name=?", -1, &find, NULL);
 	sqlite3_prepare_v2(x->db,
@@ -72,11 +73,10 @@ static void gather(struct rein_index *x, struct wanted *w, unsigned n, struct po
 		sqlite3_reset(find);
 	}
 	qsort(w, n, sizeof(*w), by_df); /* the rarest features say most */
-	for (unsigned i = 0; post && i < n; i++) {
-		room = CANDIDATES / 2;
+	for (unsigned i = 0; post && i < n && left > 0; i++) {
 		sqlite3_bind_int64(post, 1, w[i].id);
-		sqlite3_bind_int(post, 2, room);
-		while (w[i].id && sqlite3_step(post) == SQLITE_ROW) {
+		sqlite3_bind_int(post, 2, left < CANDIDATES / 2 ? left : CANDIDATES / 2);
+		for (; w[i].id && sqlite3_step(post) == SQLITE_ROW; left--) {
 			struct candidate *c = slot(p, sqlite3_column_int64(post, 0));
 
 			if (c)
@@ -88,22 +88,30 @@ static void gather(struct rein_index *x, struct wanted *w, unsigned n, struct po
 	sqlite3_finalize(post);
 }
 
-/* Weight in common over weight of both: 1 when the features are the same. */
-static double settle(struct rein_index *x, sqlite3_int64 shape, double common, double mine,
-		     sqlite3_stmt *s)
+/* Weight in common over weight of both: 1 when the features are the same. Both are in order. */
+static double settle(sqlite3_int64 shape, const struct rein_shape *mine, sqlite3_stmt *s)
 {
-	double theirs = 0;
-	const char *f;
+	double common = 0, all = 0;
+	const char *f = NULL;
+	unsigned i = 0;
 
-	(void)x;
 	sqlite3_bind_int64(s, 1, shape);
-	if (sqlite3_step(s) == SQLITE_ROW) {
+	if (sqlite3_step(s) == SQLITE_ROW)
 		f = (const char *)sqlite3_column_text(s, 0);
-		for (; f && *f; f += strcspn(f, "\n") + 1)
-			theirs += rein_shape_weight(f);
+	while (i < mine->n || (f && *f)) {
+		size_t n = f ? strcspn(f, "\n") : 0;
+		int d = i == mine->n ? 1 : !f || !*f ? -1 : strncmp(mine->feature[i], f, n);
+
+		if (!d && mine->feature[i][n]) /* it goes on where theirs ends */
+			d = 1;
+		all += rein_shape_weight(d <= 0 ? mine->feature[i] : f);
+		common += d ? 0 : rein_shape_weight(f);
+		i += d <= 0;
+		if (d >= 0)
+			f += n + (f[n] == '\n');
 	}
 	sqlite3_reset(s);
-	return common / (mine + theirs - common);
+	return all > 0 ? common / all : 0;
 }
 
 static void copy_col(sqlite3_stmt *s, int i, char *out, size_t cap)
@@ -145,24 +153,21 @@ static unsigned operations(struct rein_index *x, const struct candidate *c, sqli
 	return have;
 }
 
-int rein_index_similar(struct rein_index *x, struct rein_str command, struct rein_similar *ret,
-		       unsigned max, struct rein_err *err)
+static int find_similar(struct rein_index *x, struct rein_str command, struct rein_similar *ret,
+			unsigned max, struct rein_err *err)
 {
 	auto_free struct pool *p = rein_alloc(sizeof(*p));
 	struct wanted w[REIN_SHAPE_FEATURES] = {0};
 	struct rein_shape sh;
 	sqlite3_stmt *shape = NULL, *op = NULL;
-	double mine = 0;
 	unsigned have = 0, n = 0;
 
 	if (!p)
 		return rein_err_nomem(err);
 	rein_shape_of(command, &sh);
-	for (unsigned i = 0; i < sh.n; i++) {
+	for (unsigned i = 0; i < sh.n; i++)
 		w[i] = (struct wanted){.name = sh.feature[i],
 				       .weight = rein_shape_weight(sh.feature[i])};
-		mine += w[i].weight;
-	}
 	gather(x, w, sh.n, p);
 	for (size_t i = 0; i < ARRAY_SIZE(p->c); i++)
 		if (p->c[i].shape)
@@ -180,11 +185,24 @@ int rein_index_similar(struct rein_index *x, struct rein_str command, struct rei
 		return rein_index_err(x, err, "cannot be asked");
 	}
 	for (unsigned i = 0; i < n; i++)
-		p->c[i].score = settle(x, p->c[i].shape, p->c[i].score, mine, shape);
+		p->c[i].score = settle(p->c[i].shape, &sh, shape);
 	qsort(p->c, n, sizeof(p->c[0]), by_score);
 	for (unsigned i = 0; i < n && have < max && p->c[i].score >= 0.25; i++)
 		have = operations(x, &p->c[i], op, ret, have, max);
 	sqlite3_finalize(shape);
 	sqlite3_finalize(op);
 	return (int)have;
+}
+
+/* One transaction: each statement by itself would lock the file and look for a journal, a hundred times. */
+int rein_index_similar(struct rein_index *x, struct rein_str command, struct rein_similar *ret,
+		       unsigned max, struct rein_err *err)
+{
+	int rc = rein_index_run(x, "BEGIN", err);
+
+	if (rc < 0)
+		return rc;
+	rc = find_similar(x, command, ret, max, err);
+	sqlite3_exec(x->db, "COMMIT", NULL, NULL, NULL);
+	return rc;
 }
