@@ -135,6 +135,61 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	[ -e build/ok ]
 }
 
+# The text that is judged names a file, a target or a script and says nothing of what it does.
+@test "effects: python files, make targets and npm scripts that delete, write hooks, secrets or CI are held, each with its reason" {
+	local tool what rule
+	need "node is installed" command -v node
+	cat >do.py <<-'E'
+		import glob, os, sys
+		def delete():
+		    for f in sorted(glob.glob("file*"))[::2]: os.unlink(f)
+		def hook():
+		    os.makedirs(".git/hooks", exist_ok=True)
+		    open(".git/hooks/post-merge", "w").write("#!/bin/sh\nid\n")
+		    os.chmod(".git/hooks/post-merge", 0o755)
+		def secret():
+		    open("conf.ini", "w").write("key = AKIA" + "IOSFODNN7EXAMPLQ\n")
+		def ci():
+		    open(".github/workflows/ci.yml", "a").write("# more\n")
+		globals()[sys.argv[1]]()
+	E
+	cat >do.js <<-'E'
+		const fs = require("fs");
+		({
+		  delete() { fs.readdirSync(".").filter(f => f.startsWith("file")).slice(0, 20).forEach(f => fs.unlinkSync(f)); },
+		  hook() { fs.mkdirSync(".git/hooks", {recursive: true}); fs.writeFileSync(".git/hooks/post-merge", "#!/bin/sh\nid\n", {mode: 0o755}); },
+		  secret() { fs.writeFileSync("conf.ini", "key = AKIA" + "IOSFODNN7EXAMPLQ\n"); },
+		  ci() { fs.appendFileSync(".github/workflows/ci.yml", "# more\n"); },
+		})[process.argv[2]]();
+	E
+	cat >Makefile <<-'E'
+		.PHONY: delete hook secret ci
+		delete: ; @ls | grep ^file | head -20 | xargs rm
+		hook: ; @mkdir -p .git/hooks; printf '#!/bin/sh\nid\n' >.git/hooks/post-merge; chmod +x .git/hooks/post-merge
+		secret: ; @printf 'key = AKIA%s\n' IOSFODNN7EXAMPLQ >conf.ini
+		ci: ; @echo '# more' >>.github/workflows/ci.yml
+	E
+	echo '{"name": "x", "version": "1.0.0", "scripts": {"delete": "node do.js delete", "hook": "node do.js hook", "secret": "node do.js secret", "ci": "node do.js ci"}}' >package.json
+	git add . && git commit -qm tools
+	for what in delete:effects.delete-share hook:effects.git-hooks secret:effects.secret ci:effects.ci; do
+		rule=${what#*:} what=${what%:*}
+		for tool in "python3 do.py" make npm "node do.js"; do
+			case $tool in
+			npm) command -v npm >/dev/null || continue; tool="npm run --silent" ;;
+			esac
+			# shellcheck disable=SC2086  # words
+			run j -- $tool $what
+			eq "$tool $what" 121 "$status"
+			has "$output" "$rule"
+			hasnt "$output" IOSFODNN7
+			eq "$tool $what: effects" hold "$(last effects decision)"
+			eq "$tool $what: rule" "$rule" "$(last effects rule)"
+			unchanged
+			[ ! -e .git/hooks/post-merge ] && [ ! -e conf.ini ]
+		done
+	done
+}
+
 @test "effects: an old secret that stays where it was is no news" {
 	printf 'key = AKIA%s\n' IOSFODNN7EXAMPLQ >conf.ini
 	git add conf.ini && git commit -qm key
