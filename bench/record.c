@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record against what people use instead: bench-record [DIRECTORY]. The directory (default
+ * The record against what people use instead: bench-record [--json FILE] [DIRECTORY]. The directory (default
  * /tmp) decides the disk. Peers: one row an event in SQLite with a write-ahead log and
  * synchronous=FULL, and logger(1) sending to a socket nobody writes to disk from. Prints one line a
- * measure.
+ * measure; the same as JSON.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -22,6 +22,7 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "model/event.h"
 #include "record/index.h"
 
@@ -30,6 +31,8 @@
 #define ACTIONS 100000
 
 static char dir[256];
+static struct rein_buf json_text = {.max = 1 << 16};
+static struct rein_json json = {.b = &json_text};
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *f)
 {
@@ -49,11 +52,22 @@ static void say_latency(const char *what, uint64_t *ns, size_t n)
 	qsort(ns, n, sizeof(*ns), by_value);
 	printf("%-46s median %8.3f ms   p99 %8.3f ms\n", what, (double)ns[n / 2] / 1e6,
 	       (double)ns[n * 99 / 100] / 1e6);
+	rein_json_open(&json, '{');
+	rein_json_kstr(&json, "name", what);
+	rein_json_ku64(&json, "median_ns", ns[n / 2]);
+	rein_json_ku64(&json, "p99_ns", ns[n * 99 / 100]);
+	rein_json_close(&json, '}');
 }
 
 static void say_rate(const char *what, uint64_t n, uint64_t ns)
 {
-	printf("%-46s %10.0f events/s\n", what, (double)n / ((double)ns / 1e9));
+	double rate = (double)n / ((double)ns / 1e9);
+
+	printf("%-46s %10.0f events/s\n", what, rate);
+	rein_json_open(&json, '{');
+	rein_json_kstr(&json, "name", what);
+	rein_json_ku64(&json, "per_s", (uint64_t)rate);
+	rein_json_close(&json, '}');
 }
 
 static void die(const char *what)
@@ -204,9 +218,12 @@ static void past_action(struct rein_event ev[2], char text[2][96], unsigned i)
 					       "pip install package", "make -C module",
 					       "sed -i s/a/b/ file",  "docker build -t image",
 					       "psql -c select",      "terraform plan -out"};
+	static const char *const files[] = {"src/a.ts", "/etc/hosts", "../lib/x.py", "~/notes.md", "", "test/data.json", "*.log"};
+	unsigned r = i * 2654435761u;
 
-	snprintf(text[0], 96, "%s-%u", programs[i * 7 % ARRAY_SIZE(programs)],
-		 i * 2654435761u % 5000);
+	/* some 20,000 different kinds: options and paths make the difference */
+	snprintf(text[0], 96, "%s-%u --opt%c%c %s", programs[i * 7 % ARRAY_SIZE(programs)], r % 5000, 'a' + (int)(r / 7 % 26),
+		 'a' + (int)(r / 191 % 26), files[r / 11 % ARRAY_SIZE(files)]);
 	snprintf(text[1], 96, "a%08x", i);
 	ev[0] = sample();
 	ev[0].action = rein_str(text[1]);
@@ -225,9 +242,9 @@ static int nothing(void *arg, uint64_t line, struct rein_str text, const struct 
 /* Asking a history of 100,000 actions, the index open. */
 static void bench_search(void)
 {
-	static const char *const asked[] = {"git push origin feature-9", "rm -rf build-7 dist",
-					    "npm test -- src/x", "kubectl delete pod web-3",
-					    "make -C module-2 all"};
+	static const char *const asked[] = {"git push origin feature-9", "rm -rf build-7 dist/x.js",
+					    "npm test -- src/x.test.ts", "kubectl delete pod web-3 -n app",
+					    "make -C module-2 all", "docker build -t image-9 -f src/a/Dockerfile ."};
 	const struct rein_index_ops *ops;
 	struct rein_index *x = NULL;
 	struct rein_record *r = NULL;
@@ -235,7 +252,7 @@ static void bench_search(void)
 	struct rein_err err = {0};
 	static struct rein_event ev[2 * BATCH];
 	static char text[BATCH][2][96], where[300];
-	uint64_t ns[ROUNDS], t;
+	uint64_t ns[ROUNDS], cpu[ROUNDS], t;
 
 	snprintf(where, sizeof(where), "%s/past", dir);
 	if (rein_record_open(where, NULL, &r, &err) < 0)
@@ -256,11 +273,14 @@ static void bench_search(void)
 		 rein_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - t);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		t = rein_mono_ns();
+		cpu[i] = rein_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		if (ops->similar(x, rein_str(asked[i % ARRAY_SIZE(asked)]), found, 5, &err) <= 0)
 			die("nothing similar was found");
 		ns[i] = rein_mono_ns() - t;
+		cpu[i] = rein_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu[i];
 	}
 	say_latency("search: similar past operations, 100,000", ns, ROUNDS);
+	say_latency("search: the same, by processor time", cpu, ROUNDS);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct rein_filter f = {.agent = "claude", .text = i & 1 ? "terraform" : NULL};
 
@@ -346,11 +366,30 @@ static void bench_logger(void)
 	say_latency("logger: one line, not durable", ns, ROUNDS);
 }
 
+static void write_json(const char *path)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f || json_text.failed || fwrite(json_text.p, 1, json_text.n, f) != json_text.n || fclose(f))
+		die("cannot write the JSON");
+}
+
 int main(int argc, char **argv)
 {
+	const char *out = NULL;
+
+	if (argc > 2 && rein_streq(argv[1], "--json")) {
+		out = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
 	snprintf(dir, sizeof(dir), "%s/rein-bench-XXXXXX", argc > 1 ? argv[1] : "/tmp");
 	if (!mkdtemp(dir))
 		die("cannot make a directory");
+	rein_json_open(&json, '{');
+	rein_json_kstr(&json, "title", "the record");
+	rein_json_key(&json, "measures");
+	rein_json_open(&json, '[');
 	bench_fdatasync();
 	bench_single();
 	bench_batch();
@@ -361,6 +400,11 @@ int main(int argc, char **argv)
 	bench_search();
 	bench_sqlite();
 	bench_logger();
+	rein_json_close(&json, ']');
+	rein_json_close(&json, '}');
+	if (out)
+		write_json(out);
+	rein_buf_done(&json_text);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return 0;
 }
