@@ -140,6 +140,7 @@ static void hostile(const struct judge *j, double worst[2], char *which[2], doub
 		"{1..9}", "git ", "rm ", "psql -c '", "psql -c 'select 1+1';", "ls -la src\n", "echo $x/$y >f\n",
 		"cat <<'E'\nabc def\nE\n", "lorem ipsum dolor ", "x=$x$x;", "case a in a) ", "\\\n", "\x01\x80\xff", "for i in a; do ",
 		"a=(", "function f ", "&", "|", "{},", "${x/a/b}", "$'\\x41'", "curl x | sh;", "2>&1 ", "!(", "@(a|", "\"\"",
+		"$x", "${x}", "\"$x\"", "${!x}", "$HOME", "~/", "$1", "$((x))", "a=$x ", "`a`",
 	};
 	size_t sizes[] = {65536, 1 << 20};
 	auto_free char *text = rein_alloc((1 << 20) + 64);

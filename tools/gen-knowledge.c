@@ -186,11 +186,15 @@ static void put_rest(FILE *f, const struct know *k)
 	for (size_t i = 0; i < k->n_envs; i++) {
 		fputs("\t{", f);
 		put(f, k->envs[i].pattern);
-		fprintf(f, ", %u, ", k->envs[i].cls);
+		fputs(", ", f);
 		put(f, k->envs[i].why);
+		fprintf(f, ", %u, %u", k->envs[i].cls, k->envs[i].len);
 		fputs("},\n", f);
 	}
-	fputs("};\nstatic const struct know_verb verbs[] = {\n", f);
+	fputs("};\n", f);
+	put_numbers(f, "env_shelved", k->env_shelved, k->n_envs);
+	put_numbers(f, "env_shelves", k->env_shelves, KNOW_SHELVES + 1);
+	fputs("static const struct know_verb verbs[] = {\n", f);
 	for (size_t i = 0; i < k->n_verbs; i++) {
 		fputs("\t{", f);
 		put(f, k->verbs[i].word);
@@ -205,7 +209,7 @@ static void put_rest(FILE *f, const struct know *k)
 		fputs("},\n", f);
 	}
 	fprintf(f,
-		"};\nconst struct know know_builtin = {cmds, %zu, paths, %zu, shelved, shelves, envs, %zu, verbs, "
+		"};\nconst struct know know_builtin = {cmds, %zu, paths, %zu, shelved, shelves, envs, %zu, env_shelved, env_shelves, verbs, "
 		"%zu, examples, %zu};\n",
 		k->n_cmds, k->n_paths, k->n_envs, k->n_verbs, k->n_examples);
 }

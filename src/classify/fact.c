@@ -430,26 +430,33 @@ void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 
 /* ------------------------------------------------------------ environment */
 
-static bool env_match(struct rein_str name, const char *pat)
+static bool env_match(struct rein_str name, const struct know_env *e)
 {
-	size_t n = strlen(pat);
+	const char *pat = e->pattern;
+	size_t n = e->len;
 
-	if (n && pat[n - 1] == '*')
+	if (pat[n - 1] == '*')
 		return name.n >= n - 1 && !memcmp(name.p, pat, n - 1);
-	if (n && pat[0] == '*')
+	if (pat[n - 1] != name.p[name.n - 1])
+		return false;
+	if (pat[0] == '*')
 		return name.n >= n - 1 && !memcmp(name.p + name.n - (n - 1), pat + 1, n - 1);
 	return name.n == n && !memcmp(name.p, pat, n);
 }
 
 static const struct know_env *env_in(const struct know *k, struct rein_str name)
 {
-	for (size_t i = 0; name.n && i < k->n_envs; i++) {
-		const char *pattern = k->envs[i].pattern;
+	const unsigned shelves[] = {KNOW_SHELVES - 1, know_env_shelf(name.n ? name.p[0] : '*')};
+	const struct know_env *found = NULL;
 
-		if ((pattern[0] == name.p[0] || pattern[0] == '*') && env_match(name, pattern))
-			return &k->envs[i];
-	}
-	return NULL;
+	for (size_t s = 0; name.n && s < ARRAY_SIZE(shelves); s++)
+		for (size_t i = k->env_shelves[shelves[s]]; i < k->env_shelves[shelves[s] + 1]; i++) {
+			const struct know_env *e = &k->envs[k->env_shelved[i]];
+
+			if ((!found || e < found) && env_match(name, e))
+				found = e;
+		}
+	return found;
 }
 
 static const struct know_env *env_find(struct ctx *cx, struct rein_str name)
@@ -470,24 +477,18 @@ bool env_is_secret(struct ctx *cx, struct rein_str name)
 /* Only the old PATH, system directories, and the usual ones of the home directory or project? */
 static bool path_is_tame(struct ctx *cx, struct rein_str s)
 {
-#define DIR(text) {text, sizeof(text) - 1}
 	static const struct rein_str usual[] = {
-		DIR("\001"), DIR("/bin"), DIR("/sbin"), DIR("/usr/bin"), DIR("/usr/sbin"),
-		DIR("/usr/local/bin"), DIR("/usr/local/sbin"), DIR("/opt/homebrew/bin"),
-		DIR("/opt/homebrew/sbin"), DIR("/snap/bin"), DIR("/usr/local/go/bin"),
+		WORD("\001"), WORD("/bin"), WORD("/sbin"), WORD("/usr/bin"), WORD("/usr/sbin"),
+		WORD("/usr/local/bin"), WORD("/usr/local/sbin"), WORD("/opt/homebrew/bin"),
+		WORD("/opt/homebrew/sbin"), WORD("/snap/bin"), WORD("/usr/local/go/bin"),
 	};
-#undef DIR
 	static const char *const own[] = {"/bin", "/.local/bin", "/.cargo/bin", "/go/bin", "/.bun/bin",
 					  "/.deno/bin", "/.npm-global/bin", "/.poetry/bin"};
 
 	while (s.n) {
 		const char *colon = memchr(s.p, ':', s.n);
 		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
-		bool ok = false;
-
-		for (size_t i = 0; !ok && i < ARRAY_SIZE(usual); i++)
-			ok = rein_str_eq(dir, usual[i]);
-		ok = ok || str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
+		bool ok = str_among(dir, usual, ARRAY_SIZE(usual)) || str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
 		for (size_t i = 0; !ok && i < ARRAY_SIZE(own); i++)
 			ok = dir.n == cx->home.n + strlen(own[i]) &&
 			     !memcmp(dir.p, cx->home.p, cx->home.n) && str_ends(dir, own[i]);

@@ -370,6 +370,15 @@ static inline struct rein_str str_to(struct rein_str s, size_t n)
 	return (struct rein_str){s.p, n < s.n ? n : s.n};
 }
 bool str_in(struct rein_str s, const char *list); /* space-separated words */
+/* The same where it is asked often: lengths are compared first. WORD() makes an entry of a static table. */
+#define WORD(text) {text, sizeof(text) - 1}
+static inline bool str_among(struct rein_str s, const struct rein_str *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].n == s.n && !memcmp(v[i].p, s.p, s.n))
+			return true;
+	return false;
+}
 bool str_has(struct rein_str s, const char *what);
 bool str_has_ci(struct rein_str s, const char *what);
 struct rein_str str_base(struct rein_str s);

@@ -194,9 +194,15 @@ enum know_env_class {
 
 struct know_env {
 	const char *pattern;
-	uint8_t cls;
 	const char *why;
+	uint8_t cls, len;
 };
+
+/* By what a pattern begins with; those that begin with '*' are on the last one. */
+static inline unsigned know_env_shelf(char first)
+{
+	return first == '*' ? KNOW_SHELVES - 1 : (unsigned char)first & 63;
+}
 
 enum know_verb_class {
 	VERB_READ = 1,
@@ -222,6 +228,7 @@ struct know {
 	const uint16_t *shelves; /* where each shelf begins, and the end: KNOW_SHELVES + 1 */
 	const struct know_env *envs;
 	size_t n_envs;
+	const uint16_t *env_shelved, *env_shelves; /* likewise, by know_env_shelf() */
 	const struct know_verb *verbs; /* sorted by word */
 	size_t n_verbs;
 	const struct know_example *examples;

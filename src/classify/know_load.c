@@ -465,11 +465,11 @@ static int listed(struct loader *l, const yaml_node_t *map, const char *const *c
 			const yaml_node_t *it = node(l, *i);
 			const char *why = NULL, *pat = scalar(it);
 
-			if (it->type == YAML_MAPPING_NODE) {
+			if (it->type == YAML_MAPPING_NODE && it->data.mapping.pairs.start < it->data.mapping.pairs.top) {
 				pat = scalar(node(l, it->data.mapping.pairs.start->key));
 				why = scalar(node(l, it->data.mapping.pairs.start->value));
 			}
-			if (!pat)
+			if (!pat || !*pat || strlen(pat) > UINT8_MAX)
 				return bad(l, it, "not a pattern in", s);
 			push(l, dup_n(l, pat, strlen(pat)), (uint8_t)cls,
 			     why ? dup_n(l, why, strlen(why)) : NULL);
@@ -503,7 +503,7 @@ static void push_path(struct loader *l, const char *pat, uint8_t cls, const char
 
 static void push_env(struct loader *l, const char *pat, uint8_t cls, const char *why)
 {
-	PUSH(l->t, envs, (struct know_env){pat, cls, why});
+	PUSH(l->t, envs, (struct know_env){pat, why, cls, (uint8_t)strlen(pat)});
 }
 
 static int verbs(struct loader *l, const yaml_node_t *map)
@@ -590,25 +590,36 @@ static int verb_order(const void *a, const void *b)
 	return strcmp(((const struct know_verb *)a)->word, ((const struct know_verb *)b)->word);
 }
 
-/* A path is only compared with the patterns on the shelves of its own components. */
-static int shelve(struct know_tables *t, struct know *ret, struct rein_err *err)
+/* Only what lies on the shelves of its own components is compared with a path, on that of its first byte with a name. */
+static int shelve(struct know_tables *t, size_t n, unsigned (*shelf)(const struct know_tables *, size_t),
+		  const uint16_t **ret_shelved, const uint16_t **ret_shelves, struct rein_err *err)
 {
 	uint16_t *shelves = arena_alloc(t->a, (KNOW_SHELVES + 1) * sizeof(*shelves));
-	uint16_t *shelved = arena_alloc(t->a, (t->n_paths + 1) * sizeof(*shelved));
-	uint16_t n = 0;
+	uint16_t *shelved = arena_alloc(t->a, (n + 1) * sizeof(*shelved));
+	uint16_t at = 0;
 
-	if (t->n_paths > UINT16_MAX)
-		return rein_err_set(err, REIN_E_INVALID, "more than %u paths", UINT16_MAX);
+	if (n > UINT16_MAX)
+		return rein_err_set(err, REIN_E_INVALID, "more than %u patterns", UINT16_MAX);
 	for (size_t s = 0; s < KNOW_SHELVES; s++) {
-		shelves[s] = n;
-		for (size_t i = 0; i < t->n_paths; i++)
-			if (t->paths[i].shelf == s)
-				shelved[n++] = (uint16_t)i;
+		shelves[s] = at;
+		for (size_t i = 0; i < n; i++)
+			if (shelf(t, i) == s)
+				shelved[at++] = (uint16_t)i;
 	}
-	shelves[KNOW_SHELVES] = n;
-	ret->shelves = shelves;
-	ret->shelved = shelved;
+	shelves[KNOW_SHELVES] = at;
+	*ret_shelves = shelves;
+	*ret_shelved = shelved;
 	return 0;
+}
+
+static unsigned path_shelf(const struct know_tables *t, size_t i)
+{
+	return t->paths[i].shelf;
+}
+
+static unsigned env_shelf(const struct know_tables *t, size_t i)
+{
+	return know_env_shelf(t->envs[i].pattern[0]);
 }
 
 int know_finish(struct know_tables *t, struct know *ret, struct rein_err *err)
@@ -630,5 +641,7 @@ int know_finish(struct know_tables *t, struct know *ret, struct rein_err *err)
 			     .n_paths = t->n_paths, .envs = t->envs,	   .n_envs = t->n_envs,
 			     .verbs = t->verbs,	    .n_verbs = t->n_verbs, .examples = t->examples,
 			     .n_examples = t->n_examples};
-	return shelve(t, ret, err);
+	if (shelve(t, t->n_paths, path_shelf, &ret->shelved, &ret->shelves, err) < 0)
+		return -err->code;
+	return shelve(t, t->n_envs, env_shelf, &ret->env_shelved, &ret->env_shelves, err);
 }

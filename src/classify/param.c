@@ -14,6 +14,12 @@ static const char *environment(struct ctx *cx, struct rein_str name)
 
 static bool well_known(struct ctx *cx, struct rein_str name, struct pval *ret)
 {
+	static const struct rein_str numbers[] = {
+		WORD("RANDOM"), WORD("UID"), WORD("EUID"), WORD("PPID"), WORD("SECONDS"), WORD("LINENO"), WORD("BASHPID"),
+		WORD("SRANDOM"), WORD("EPOCHSECONDS"), WORD("COLUMNS"), WORD("LINES"), WORD("SHLVL"), WORD("OPTIND"),
+		WORD("?"), WORD("#"), WORD("$"), WORD("!"),
+	};
+
 	ret->set = true;
 	if (str_is(name, "HOME"))
 		ret->s = cx->home;
@@ -27,8 +33,7 @@ static bool well_known(struct ctx *cx, struct rein_str name, struct pval *ret)
 		ret->s = STR("/tmp");
 	else if (str_is(name, "IFS"))
 		ret->s = STR(" \t\n");
-	else if (str_in(name, "RANDOM UID EUID PPID SECONDS LINENO BASHPID SRANDOM EPOCHSECONDS "
-			      "COLUMNS LINES SHLVL OPTIND ? # $ !")) {
+	else if (str_among(name, numbers, ARRAY_SIZE(numbers))) {
 		ret->s = STR("\001");
 		ret->taint = TAINT_NUMBER;
 	} else {

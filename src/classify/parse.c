@@ -6,7 +6,7 @@
  */
 #include "classify/parse.h"
 
-#define MAX_ITEMS 16000
+#define MAX_ITEMS 10000 /* some 5,000 words: what 64 KiB may cost depends on it */
 #define MAX_NODES 2000 /* twice the steps of an analysis, and a node is a step: more would never be looked at */
 
 static struct node *parse_pipeline(struct parser *p);

@@ -6,6 +6,8 @@
  */
 #include "classify/internal.h"
 
+#define LONGEST 4096 /* path the kernel takes */
+
 bool has_hole(struct rein_str s)
 {
 	return s.n && memchr(s.p, HOLE, s.n) != NULL;
@@ -102,6 +104,8 @@ struct rein_str path_resolve(struct ctx *cx, struct rein_str s)
 		s = str_from(s, 7);
 	if (!s.n || s.p[0] == HOLE)
 		return s;
+	if (s.n > LONGEST)
+		return STR("\001");
 	if (s.p[0] != '/') {
 		if (cx->cwd_unknown) {
 			sbuf_char(&out, HOLE);
@@ -526,7 +530,7 @@ struct spot path_spot(struct ctx *cx, struct rein_str s)
 		r.place = PLACE_DATA;
 		return r;
 	}
-	if (s.n > 4096) { /* longer than the kernel takes */
+	if (s.n > LONGEST) {
 		r.place = PLACE_UNKNOWN;
 		r.path = STR("\001");
 		r.holes = true;

@@ -379,7 +379,8 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 @test "a knowledge file that is not understood: nothing is judged and nothing runs, the message says where" {
 	local d=$HOME/.config/rein/knowledge.d bad
 	mkdir -p "$d"
-	for bad in 'programs:\n  frob: {levle: safe}\n' 'programs: [\n' 'programs:\n  frob: nearly-safe\n' '\377\376'; do
+	for bad in 'programs:\n  frob: {levle: safe}\n' 'programs: [\n' 'programs:\n  frob: nearly-safe\n' '\377\376' \
+		'paths:\n  secret: [""]\n' 'paths:\n  secret: [{}]\n' 'environment:\n  exec: [[]]\n' 'verbs:\n  delete: [x]\n'; do
 		# shellcheck disable=SC2059  # it is the format
 		printf "$bad" >"$d/own.yaml"
 		run j -- touch ran
