@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 
 #define CHUNK ((size_t)64 << 10)
+#define KEPT  ((size_t)4 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -82,8 +83,27 @@ char *arena_dup(struct arena *a, const char *p, size_t n)
 	return q;
 }
 
+/* What one text in a thousand needs is not kept for the others. */
+static void trim(struct arena *a)
+{
+	struct arena_chunk *c = a->first, *rest;
+	size_t kept = 0;
+
+	for (; c && kept + c->cap <= KEPT; c = c->next)
+		kept += c->cap;
+	rest = c ? c->next : NULL;
+	if (c)
+		c->next = NULL;
+	while (rest) {
+		c = rest->next;
+		rein_free(rest);
+		rest = c;
+	}
+}
+
 void arena_reset(struct arena *a)
 {
+	trim(a);
 	a->cur = a->first;
 	if (a->cur)
 		a->cur->n = 0;
