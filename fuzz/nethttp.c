@@ -2,12 +2,14 @@
 /*
  * libFuzzer target: a stream of HTTP requests, read whole and in pieces. Both must find the same heads
  * and bodies: a difference is a request somebody did not see. A path that is called plain is so after
- * decoding, too. Also the packets and rules of the gate.
+ * decoding, too; a credential that is put in leaves the request what it was, and one that is taken out of an
+ * answer is gone, however it comes in pieces. Also the packets, rules and credentials of the gate as text.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sandbox/net/credential.h"
 #include "sandbox/net/gate/packet.h"
 #include "sandbox/net/http.h"
 #include "sandbox/net/rule.h"
@@ -44,6 +46,66 @@ static void check_path(struct rein_str target)
 		abort();
 }
 
+static const char secret[] = "real-S3cr3t-0123", placeholder[] = "hold-P1ace9-4567";
+
+static const struct rein_net_credential *credential(void)
+{
+	static struct rein_net_credential c = {.header = "*", .n = sizeof(secret) - 1};
+
+	memcpy(c.secret, secret, sizeof(secret) - 1);
+	memcpy(c.placeholder, placeholder, sizeof(placeholder) - 1);
+	return &c;
+}
+
+static void check_put(const char *head, const struct rein_http_head *h)
+{
+	static char copy[REIN_HTTP_HEAD + 65536];
+	struct rein_http_head again;
+
+	for (int may = 0; may < 2; may++) {
+		enum rein_credential_result r;
+
+		memcpy(copy, head, h->n);
+		r = rein_credential_put(credential(), copy, h->n, may);
+		if (r == REIN_CREDENTIAL_MISPLACED)
+			continue;
+		if (r == REIN_CREDENTIAL_ABSENT ? memcmp(copy, head, h->n) != 0 : !may)
+			abort();
+		if (memmem(copy, h->n, placeholder, sizeof(placeholder) - 1) ||
+		    rein_http_head(copy, h->n, &again) != REIN_HTTP_OK || again.n != h->n ||
+		    again.framing != h->framing || again.length != h->length || strcmp(again.host, h->host) != 0 ||
+		    again.upgrade != h->upgrade)
+			abort();
+	}
+}
+
+/* As the gate does it: what could be a beginning is kept back until more is there. */
+static void check_mask(const uint8_t *data, size_t n)
+{
+	static struct rein_credential_forms forms;
+	struct rein_err err = {0};
+	char *all = malloc(n + 1);
+	size_t clear = 0, have = 0;
+
+	if (!forms.n[0] && rein_credential_forms(credential(), &forms, &err) < 0)
+		abort();
+	if (!all)
+		return;
+	while (have < n) {
+		size_t some = n - have < 1 + have % 7 ? n - have : 1 + have % 7, keep;
+
+		memcpy(all + have, data + have, some);
+		have += some;
+		keep = rein_credential_mask(&forms, all + clear, have - clear);
+		if (keep > have - clear)
+			abort();
+		clear = have - keep;
+	}
+	if (memmem(all, n, secret, sizeof(secret) - 1))
+		abort();
+	free(all);
+}
+
 /* How far the requests go, and how many there are, when at most `step` bytes are seen at once. */
 static size_t walk(const char *p, size_t n, size_t step, unsigned *requests)
 {
@@ -59,6 +121,7 @@ static size_t walk(const char *p, size_t n, size_t step, unsigned *requests)
 		if (h.n > n - at || h.method.p < p || h.target.p + h.target.n > p + n)
 			abort();
 		check_path(h.target);
+		check_put(p + at, &h);
 		at += h.n;
 		b = rein_http_body(&h);
 		while (at < n && b.state != REIN_BODY_DONE) {
@@ -82,6 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	unsigned many, few;
 	struct packet packet;
 	struct rein_net_rule rule;
+	static struct rein_net_credential parsed;
+	struct rein_credential_from from;
 	struct rein_err err = {0};
 	char text[256];
 
@@ -92,10 +157,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (few && rein_http_looks((const char *)data, n) == REIN_HTTP_BAD && data[0] >= 'A' && data[0] <= 'Z')
 		abort();
 	packet_read(data, n, &packet);
+	check_mask(data, n);
 	if (n < sizeof(text)) {
 		memcpy(text, data, n);
 		text[n] = 0;
 		if (rein_rule_parse(text, &rule, &err) == 0 && rule.first > rule.last)
+			abort();
+		if (rein_credential_parse(text, &parsed, &from, &err) == 0 &&
+		    (!parsed.nplaces || parsed.nplaces > REIN_CREDENTIAL_PLACES || !parsed.header[0] || !from.kind))
 			abort();
 	}
 	return 0;

@@ -81,6 +81,7 @@ int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct 
 	o->network = p;
 	o->net_chosen = a->mode || a->allow.n;
 	o->sockets = a->sockets;
+	o->credentials = a->credentials;
 	return 0;
 }
 
@@ -89,6 +90,7 @@ void rein_net_args_done(struct rein_net_args *a)
 	rein_strlist_done(&a->allow);
 	rein_strlist_done(&a->publish);
 	rein_strlist_done(&a->sockets);
+	rein_strlist_done(&a->credentials);
 	rein_free(a->rules);
 	rein_free(a->ports);
 }

@@ -8,7 +8,7 @@
 
 struct rein_net_args {
 	int mode; /* of --net: 0 not given, then the words in order */
-	struct rein_strlist allow, publish, sockets;
+	struct rein_strlist allow, publish, sockets, credentials;
 	const char *sent, *all;
 	uint64_t rate;
 	struct rein_net_rule *rules; /* what the policy points at */

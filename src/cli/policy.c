@@ -13,6 +13,7 @@
 #include "cli/policy.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "engine/credentials.h"
 #include "engine/network.h"
 #include "engine/policyload.h"
 #include "sys/file.h"
@@ -84,6 +85,8 @@ static int verb_check(struct session *s, struct rein_err *err)
 		return rc;
 	rein_policy_settings(s->judge.policy, &settings);
 	rc = rein_network_check(&settings, err);
+	if (rc == 0)
+		rc = rein_credentials_check(&settings, err);
 	if (rc < 0)
 		return rc;
 	rein_json_open(&j, '{');

@@ -63,6 +63,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"scratch", 0, REIN_OPT_LIST, AT(scratch), "DIR", "writable, private, never committed", 0},
 	{"net", 0, REIN_OPT_CHOICE, AT(net.mode), REIN_NET_MODES, "network: none (default), what is allowed, all that is public, the host's", 0},
 	{"allow-host", 0, REIN_OPT_LIST, AT(net.allow), "HOST[:PORT]", "a name, *.DOMAIN or ADDRESS/BITS it may reach", 0},
+	{"credential", 0, REIN_OPT_LIST, AT(net.credentials), "NAME=SOURCE,host=HOST", "a secret the gate puts in; the command has a placeholder", 0},
 	{"publish", 0, REIN_OPT_LIST, AT(net.publish), "PORT", "a server inside, reachable at this machine's PORT", 0},
 	{"allow-socket", 0, REIN_OPT_LIST, AT(net.sockets), "PATH", "a local socket of this machine it may use", 0},
 	{"net-up", 0, REIN_OPT_STRING, AT(net.sent), "SIZE[/TIME]", "so much may be sent, in all or in every TIME", 0},

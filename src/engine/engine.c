@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "effects/scan.h"
+#include "engine/credentials.h"
 #include "engine/execs.h"
 #include "engine/limits.h"
 #include "engine/live.h"
@@ -121,6 +122,7 @@ void rein_run_done(struct rein_run *r)
 	rein_strlist_done(&r->scratch);
 	rein_strlist_done(&r->hide_names);
 	rein_network_done(r);
+	rein_credentials_done(r);
 	rein_judgement_done(&r->judged);
 	rein_trail_done(&r->trail);
 	rein_policy_free(take_ptr(r->policy));
@@ -391,9 +393,10 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
 	if (!spec.idle_timeout_ns)
 		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
-	if (rein_network_env(r, &over, err) < 0)
+	if (rein_network_env(r, &over, err) < 0 || rein_credentials_env(r, &over, err) < 0)
 		return -err->code;
 	eo.over = over.v;
+	eo.without = r->credential_vars.v;
 	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
 	spec.watch = &watcher.watch;

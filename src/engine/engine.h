@@ -42,6 +42,7 @@ struct rein_run_opts {
 	enum rein_net net;
 	bool net_chosen; /* net is somebody's word, and stands above the policy's */
 	struct rein_net_policy network; /* for a network behind the gate; the caller's */
+	struct rein_strlist credentials; /* as text, see sandbox/net/credential.h */
 	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
 	const char *profile;	   /* of limits, from the policy; or NULL */
@@ -85,6 +86,9 @@ struct rein_run {
 	enum rein_net net; /* the options and the policy together; and its rules */
 	struct rein_net_policy network;
 	struct rein_net_rule *net_rules;
+	struct rein_net_credential *credentials; /* room for so many; network says how many there are */
+	size_t ncredentials;
+	struct rein_strlist credential_vars; /* variables that hold one, and are not passed on */
 	struct rein_judgement judged;
 	struct rein_trail trail;
 	struct rein_strlist canary; /* the options' and the policy's */

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/glob.h"
+#include "engine/credentials.h"
 #include "engine/network.h"
 #include "engine/policyload.h"
 
@@ -137,7 +138,7 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 		return -err->code;
 	}
 	rein_policy_settings(r->policy, &r->settings);
-	if (rein_network_join(o, r, err) < 0)
+	if (rein_network_join(o, r, err) < 0 || rein_credentials_join(o, r, err) < 0)
 		return -err->code;
 	if (why.code || !project)
 		return 0;

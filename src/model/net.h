@@ -17,6 +17,10 @@
 #define REIN_NET_METHODS 64  /* of a rule, as text */
 #define REIN_NET_PATHS	 256 /* the same */
 #define REIN_NET_PUBLISH 32
+#define REIN_CREDENTIALS 32
+#define REIN_CREDENTIAL_PLACES 8
+#define REIN_CREDENTIAL_MAX    4096 /* bytes of a secret */
+#define REIN_CREDENTIAL_LEAST  8	/* letters and digits of one, or it could be anything */
 #define REIN_NET_LISTED	 2048 /* different refusals, or hosts, in a report */
 
 /* So many bytes, in all or in every window of time. bytes 0: no limit. */
@@ -54,6 +58,24 @@ struct rein_net_publish {
 	uint16_t host, inside;
 };
 
+/* A host that may have a secret, at one port. */
+struct rein_net_place {
+	uint16_t port;
+	char host[REIN_NET_NAME];
+};
+
+/* A secret, and what the box holds instead of it: of the same length, and not terminated. */
+struct rein_net_credential {
+	char name[64];	 /* the box's variable */
+	char header[64]; /* the one it may be in; "*": any */
+	char format[128]; /* the whole value, with {} for it; "": any */
+	struct rein_net_place places[REIN_CREDENTIAL_PLACES];
+	uint32_t nplaces;
+	uint32_t plain; /* also without TLS */
+	uint32_t n;
+	char secret[REIN_CREDENTIAL_MAX], placeholder[REIN_CREDENTIAL_MAX];
+};
+
 struct rein_net_policy {
 	const struct rein_net_rule *rules;
 	size_t nrules;
@@ -61,6 +83,8 @@ struct rein_net_policy {
 	size_t npublish;
 	struct rein_net_budget sent, all; /* of the whole box */
 	uint64_t rate;			  /* bytes a second, both directions together; 0: no limit */
+	const struct rein_net_credential *credentials;
+	size_t ncredentials;
 	bool complete; /* an open network, too, is what the rules say and no more */
 };
 

@@ -187,7 +187,7 @@ struct document {
 	} workspace;
 	struct {
 		int mode; /* enum rein_policy_net + 1 */
-		struct strs allow, deny, ports;
+		struct strs allow, deny, ports, credentials;
 		const char *sent, *all; /* SIZE[/DURATION], checked */
 		uint64_t rate;
 	} network;

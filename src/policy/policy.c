@@ -218,12 +218,13 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 		remark(p, src->file, 1, "mode: a project cannot switch the policy to advisory; ignored");
 	if (!free_hand && (d->workspace.writable.n || d->workspace.scratch.n))
 		remark(p, src->file, 1, "workspace: a project cannot make more writable; ignored");
-	if (!free_hand && (d->network.allow.n || d->network.ports.n))
+	if (!free_hand && (d->network.allow.n || d->network.ports.n || d->network.credentials.n))
 		remark(p, src->file, 1, "network: a project cannot open more of it; ignored");
 	if (free_hand && (join_strs(p, &to->workspace.writable, &d->workspace.writable) < 0 ||
 			  join_strs(p, &to->workspace.scratch, &d->workspace.scratch) < 0 ||
 			  join_strs(p, &to->network.allow, &d->network.allow) < 0 ||
-			  join_strs(p, &to->network.ports, &d->network.ports) < 0))
+			  join_strs(p, &to->network.ports, &d->network.ports) < 0 ||
+			  join_strs(p, &to->network.credentials, &d->network.credentials) < 0))
 		return -1;
 	if (join_strs(p, &to->workspace.readonly, &d->workspace.readonly) < 0 ||
 	    join_strs(p, &to->workspace.hidden, &d->workspace.hidden) < 0 ||
@@ -451,6 +452,7 @@ static void fill_settings(struct rein_policy *p)
 	s->hosts = list_of(&d->network.allow);
 	s->blocked_hosts = list_of(&d->network.deny);
 	s->ports = list_of(&d->network.ports);
+	s->credentials = list_of(&d->network.credentials);
 	s->profile = d->limits.profile;
 	if (s->profile)
 		rein_policy_profile(p, s->profile, &s->limits);

@@ -121,7 +121,7 @@ struct rein_policy_settings {
 	const char *environment;
 	struct rein_policy_list writable, readonly, hidden, scratch, canary;
 	enum rein_policy_net net;
-	struct rein_policy_list hosts, blocked_hosts, ports;
+	struct rein_policy_list hosts, blocked_hosts, ports, credentials;
 	struct rein_net_budget net_sent, net_all;
 	uint64_t net_rate; /* bytes a second */
 	const char *profile;

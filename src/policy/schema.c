@@ -250,6 +250,7 @@ static const struct field network_fields[] = {
 	{"allow", F_STRS, offsetof(struct document, network.allow)},
 	{"deny", F_STRS, offsetof(struct document, network.deny)},
 	{"ports", F_STRS, offsetof(struct document, network.ports)},
+	{"credentials", F_STRS, offsetof(struct document, network.credentials)},
 	{"up", F_STR, offsetof(struct document, network.sent)},
 	{"max", F_STR, offsetof(struct document, network.all)},
 	{"rate", F_SIZE, offsetof(struct document, network.rate)},

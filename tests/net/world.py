@@ -132,6 +132,25 @@ class Web(http.server.SimpleHTTPRequestHandler):
                 self.rfile.readline()
                 if not size:
                     break
+        for k in ("Authorization", "X-Api-Key"):
+            if k in self.headers:
+                log("auth", k, self.headers[k])
+        if self.path.startswith("/say/"):  # the header's value again: in a header, in the body, in two pieces, at the very end
+            value = self.headers.get("Authorization", "") or self.headers.get("X-Api-Key", "")
+            if self.path == "/say/header":
+                return self.say("said\n", 200, [("X-Said", value)])
+            if self.path == "/say/pieces":
+                self.send_response(200)
+                self.send_header("Content-Length", len(value))
+                self.end_headers()
+                for i in range(len(value)):
+                    self.wfile.write(value[i:i + 1].encode())
+                    self.wfile.flush()
+                    time.sleep(0.002)
+                return None
+            if self.path == "/say/half":
+                return self.say(value[:-8])
+            return self.say("you said " + value + "\n")
         if self.path.startswith("/redirect/"):
             return self.say("", 302, [("Location", "http://" + self.path[10:])])
         if self.path.startswith("/bytes/"):

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "sandbox/net/credential.h"
 #include "sandbox/net/dns.h"
 #include "sandbox/net/gate/gate.h"
 #include "sandbox/net/gate/packet.h"
@@ -405,6 +406,92 @@ static void rule_requests(void **state)
 	}
 }
 
+static void credential_texts(void **state)
+{
+	static const char *const good[] = {
+		"A=env:B,host=x", "A_1=env:A_1,host=x.org:8443,host=y.org,header=X-Api-Key,format=Bearer {},plain",
+		"A=file:/etc/x y=z,host=x", "A=env:B,host=x,header=*", "A=env:B,host=x,format=\"a {} b\"",
+	};
+	static const char *const bad[] = {
+		"",	       "A",		    "A=",		"=env:B,host=x",     "1A=env:B,host=x",	 "A-B=env:B,host=x",
+		"A=B,host=x",  "A=env:,host=x",	    "A=env:B",		"A=env:B,host=",     "A=env:B,host=*.x", "A=env:B,host=*",
+		"A=env:B-C,host=x", "A=env:B,host=x:1-2", "A=env:B,host=x:0", "A=env:B,host=x,header=", "A=env:B,host=x,header=a b",
+		"A=env:B,host=x,format=Bearer", "A=env:B,host=x,format={}{}", "A=env:B,host=x,plainly", "A=env:B,host=x,",
+		"A=env:B,host=10.0.0.1/8", "A=env:B,host=x,format=a\r\n{}",
+		"A=env:B,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a",
+	};
+	static struct rein_net_credential c;
+	struct rein_credential_from from;
+	struct rein_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		if (rein_credential_parse(good[i], &c, &from, &err) < 0)
+			fail_msg("'%s' was not taken: %s", good[i], err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (rein_credential_parse(bad[i], &c, &from, &err) == 0)
+			fail_msg("'%s' was taken", bad[i]);
+	assert_int_equal(rein_credential_parse(good[1], &c, &from, &err), 0);
+	assert_true(rein_credential_is_for(&c, "x.org", 8443));
+	assert_false(rein_credential_is_for(&c, "x.org", 443));
+	assert_true(rein_credential_is_for(&c, "y.org", 443));
+	assert_string_equal(c.format, "Bearer {}");
+	assert_int_equal(rein_credential_set(&c, (struct rein_str){"tok_ABCdef123\n", 14}, &err), 0);
+	assert_int_equal(c.n, 13);
+	assert_true(c.placeholder[3] == '_' && c.placeholder[4] >= 'A' && c.placeholder[4] <= 'Z');
+	assert_true(rein_credential_set(&c, (struct rein_str){"abc-123", 7}, &err) < 0);
+	assert_true(rein_credential_set(&c, (struct rein_str){"abcdefgh\nijkl", 13}, &err) < 0);
+	assert_null(strstr(err.msg, "abcdefgh"));
+}
+
+static void credential_heads(void **state)
+{
+	static const struct {
+		const char *options, *head;
+		bool may;
+		enum rein_credential_result result;
+		const char *after;
+	} cases[] = {
+		{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+		{"", "GET / HTTP/1.1\r\nauthorization: Bearer PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_PUT, "Bearer SSSSSSSS\r"},
+		{"", "GET / HTTP/1.1\r\nAuthorization: PPPPPPPP PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_PUT, "SSSSSSSS SSSSSSSS"},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Bearer PPPPPPPP\r\n\r\n", false, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET /PPPPPPPP HTTP/1.1\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET /?PPPPPPPP HTTP/1.1\r\nAuthorization: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET / HTTP/1.1\r\nX-PPPPPPPP: a\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET / HTTP/1.1\r\nCookie: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",header=Cookie", "GET / HTTP/1.1\r\nCookie: a=PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_PUT, "a=SSSSSSSS"},
+		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization:Bearer PPPPPPPP \r\n\r\n", true, REIN_CREDENTIAL_PUT, "Bearer SSSSSSSS"},
+		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: Bearer PPPPPPPP x\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		/* u:PPPPPPPP, and the same in another spelling of its last bits */
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA==\r\n\r\n", true, REIN_CREDENTIAL_PUT, "Basic dTpTU1NTU1NTUw=="},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUB==\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA==\r\n\r\n", false, REIN_CREDENTIAL_MISPLACED, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic !!!!\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+	};
+	static struct rein_net_credential c;
+	struct rein_credential_from from;
+	struct rein_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[128], head[256];
+
+		snprintf(text, sizeof(text), "A=env:B,host=x%s", cases[i].options);
+		snprintf(head, sizeof(head), "%s", cases[i].head);
+		assert_int_equal(rein_credential_parse(text, &c, &from, &err), 0);
+		c.n = 8;
+		memset(c.secret, 'S', 8);
+		memset(c.placeholder, 'P', 8);
+		if (rein_credential_put(&c, head, strlen(head), cases[i].may) != cases[i].result ||
+		    (cases[i].after && !strstr(head, cases[i].after)))
+			fail_msg("%zu: %s", i, head);
+		if (cases[i].result == REIN_CREDENTIAL_ABSENT)
+			assert_string_equal(head, cases[i].head);
+	}
+}
+
 static void http_bodies(void **state)
 {
 	static const char chunked[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n";
@@ -493,7 +580,8 @@ int main(void)
 		cmocka_unit_test(rule_denies), cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
 		cmocka_unit_test(dns_pointers),	   cmocka_unit_test(tls_hello),
 		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_paths),
-		cmocka_unit_test(rule_requests),   cmocka_unit_test(http_bodies),
+		cmocka_unit_test(rule_requests),   cmocka_unit_test(credential_texts),
+		cmocka_unit_test(credential_heads), cmocka_unit_test(http_bodies),
 		cmocka_unit_test(packets),	   cmocka_unit_test(netlink_sets),
 		cmocka_unit_test(names_and_addresses),
 	};

@@ -34,7 +34,7 @@ bool rein_gate_inspects(const struct rein_net_policy *p)
 	for (size_t i = 0; i < p->nrules; i++)
 		if (p->rules[i].flags & REIN_RULE_INSPECT)
 			return true;
-	return false;
+	return p->ncredentials;
 }
 
 /* --- the configuration --- */
@@ -62,18 +62,21 @@ static int seal(const struct rein_box_spec *spec, const struct rein_buf *roots, 
 				     .sent = p->sent,
 				     .all = p->all,
 				     .rate = p->rate,
+				     .ncredentials = (uint32_t)p->ncredentials,
 				     .inspect = rein_gate_inspects(p),
 				     .roots = (uint32_t)roots->n};
 
 	if (p->nrules + extra > REIN_NET_RULES)
 		return rein_err_set(err, REIN_E_LIMIT, "more than %u host rules",
 				    (unsigned)(REIN_NET_RULES - extra));
-	c.size = (uint32_t)(sizeof(c) + c.nrules * sizeof(*p->rules) + c.roots);
+	c.size = (uint32_t)(sizeof(c) + c.nrules * sizeof(*p->rules) + c.ncredentials * sizeof(*p->credentials) +
+			    c.roots);
 	if (fd < 0)
 		return rein_err_errno(err, "memfd for the gate");
 	if (write_all(fd, &c, sizeof(c), err) < 0 ||
 	    write_all(fd, p->rules, p->nrules * sizeof(*p->rules), err) < 0 ||
 	    write_all(fd, anything, extra * sizeof(*anything), err) < 0 ||
+	    write_all(fd, p->credentials, p->ncredentials * sizeof(*p->credentials), err) < 0 ||
 	    write_all(fd, roots->p, roots->n, err) < 0)
 		return -err->code;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)

@@ -2,7 +2,7 @@
 /*
  * Between rein and its gate: plain structs. The configuration lies in a sealed memfd,
  *
- *	struct rein_gate_config | rules | certificates servers are held against, as PEM
+ *	struct rein_gate_config | rules | credentials | certificates servers are held against, as PEM
  *
  * the sockets of the box follow as one message with descriptors, and the gate answers with events
  * until rein closes the connection; then it tells the rest and ends.
@@ -39,6 +39,7 @@ struct rein_gate_config {
 	uint32_t nrules, npublish;
 	struct rein_net_budget sent, all;
 	uint64_t rate;
+	uint32_t ncredentials, unused;
 	uint32_t inspect; /* some TLS is looked into */
 	uint32_t roots;	  /* bytes of the certificates */
 };

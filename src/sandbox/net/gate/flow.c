@@ -142,8 +142,8 @@ static bool explain(const struct gate *g, struct flow *f, uint32_t why, const ch
 	snprintf(x.name, sizeof(x.name), "%s", flow_name(f, text));
 	snprintf(x.detail, sizeof(x.detail), "%s", detail);
 	rein_net_remedy(&x, ask, sizeof(ask));
-	n = snprintf(body, sizeof(body), "rein: refused: %s:%u: %s.\n%s%s%s", x.name, x.port,
-		     rein_net_why_text(why), *ask ? "To ask for it: rein run " : "", ask, *ask ? "\n" : "");
+	n = snprintf(body, sizeof(body), "rein: refused: %s:%u: %s%s%s%s.\n%s%s%s", x.name, x.port,
+		     rein_net_why_text(why), *detail ? " (" : "", x.detail, *detail ? ")" : "", *ask ? "To ask for it: rein run " : "", ask, *ask ? "\n" : "");
 	n = snprintf(message, sizeof(message),
 		     "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n"
 		     "X-Rein-Refused: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
@@ -247,6 +247,8 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 		l->eof = true;
 		if (up && f->rule >= 0)
 			inspect(g, f);
+		else if (f->secrets)
+			inject_let_go(f);
 		return MOVED;
 	}
 	counted(g, f, up, (size_t)n);
@@ -256,6 +258,8 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	l->total += (size_t)n;
 	if (up && f->rule >= 0)
 		inspect(g, f);
+	else if (f->secrets)
+		inject_mask(g, f);
 	else
 		l->clear = l->n;
 	return MOVED;
@@ -338,7 +342,7 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 {
 	struct lane *l = up ? &f->up : &f->down;
 	int from = up ? f->client.fd : f->server.fd, to = up ? f->server.fd : f->client.fd;
-	bool as_is = !f->inner && (f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER));
+	bool as_is = !f->inner && !f->secrets && (f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER));
 	enum moved in, out;
 
 	if (l->pipe[0] >= 0 || (as_is && use_pipe(l))) {
@@ -446,6 +450,7 @@ static void flow_begin(struct gate *g, struct flow *f, int server)
 	f->host = book_host(g, flow_name(f, text), f->port);
 	if (f->host)
 		f->host->connections++;
+	f->secrets = inject_here(g, f);
 	gate_watch(g, &f->server, server, EDGES, flow_ready_server);
 	gate_watch(g, &f->client, f->client.fd, EDGES, flow_ready_client);
 	flow_pump(g, f);
@@ -576,7 +581,7 @@ void flow_tick(struct gate *g)
 {
 	struct flow *next;
 
-	g->starved = false;
+	g->starved = g->keeping = false;
 	for (struct flow *f = g->flows; f; f = next) {
 		next = f->next;
 		if (f->closing && g->now_ns >= f->until_ns)
@@ -585,6 +590,13 @@ void flow_tick(struct gate *g)
 			flow_refuse(g, f, REIN_WHY_SLOW, "");
 		else if (f->starved)
 			flow_pump(g, f);
+		if (f->dead || !f->kept_ns)
+			continue;
+		g->keeping = true;
+		if (g->now_ns >= f->kept_ns) {
+			inject_let_go(f);
+			flow_pump(g, f);
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ static int patience(const struct gate *g)
 		return 0;
 	if (g->starved)
 		return 5;
-	if (g->dials || g->resolver.lookups || g->book.dirty)
+	if (g->dials || g->resolver.lookups || g->book.dirty || g->keeping)
 		return 20;
 	return g->flows || g->holds || g->dns.conns ? 250 : -1;
 }
@@ -163,19 +163,37 @@ static void loop(struct gate *g)
 	}
 }
 
+static bool credential_valid(const struct rein_net_credential *c)
+{
+	if (c->nplaces > REIN_CREDENTIAL_PLACES || c->n < REIN_CREDENTIAL_LEAST || c->n > sizeof(c->secret) ||
+	    !memchr(c->name, 0, sizeof(c->name)) || !memchr(c->header, 0, sizeof(c->header)) ||
+	    !memchr(c->format, 0, sizeof(c->format)))
+		return false;
+	for (uint32_t i = 0; i < c->nplaces; i++)
+		if (!memchr(c->places[i].host, 0, sizeof(c->places[i].host)))
+			return false;
+	return true;
+}
+
 bool gate_config_valid(const void *memory, size_t size)
 {
 	const struct rein_gate_config *c = memory;
 	const struct rein_net_rule *r = (const void *)(c + 1);
+	const struct rein_net_credential *s;
 
 	if (size < sizeof(*c) || c->magic != REIN_GATE_MAGIC || c->size != size ||
 	    c->nrules > REIN_NET_RULES || c->npublish > REIN_NET_PUBLISH ||
-	    size != sizeof(*c) + c->nrules * sizeof(*r) + c->roots)
+	    c->ncredentials > REIN_CREDENTIALS ||
+	    size != sizeof(*c) + c->nrules * sizeof(*r) + c->ncredentials * sizeof(*s) + c->roots)
 		return false;
 	for (uint32_t i = 0; i < c->nrules; i++)
 		if (r[i].flags & ~(uint32_t)REIN_RULE_FLAGS || r[i].prefix > 128 ||
 		    r[i].first > r[i].last || !memchr(r[i].name, 0, sizeof(r[i].name)) ||
 		    !memchr(r[i].methods, 0, sizeof(r[i].methods)) || !memchr(r[i].paths, 0, sizeof(r[i].paths)))
+			return false;
+	s = (const void *)(r + c->nrules);
+	for (uint32_t i = 0; i < c->ncredentials; i++)
+		if (!credential_valid(&s[i]))
 			return false;
 	return true;
 }
@@ -186,6 +204,8 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 
 	g->rules = (const struct rein_net_rule *)(const void *)(g->config + 1);
 	g->nrules = g->config->nrules;
+	g->credentials = (const struct rein_net_credential *)(const void *)(g->rules + g->nrules);
+	g->ncredentials = g->config->ncredentials;
 	g->total.sent.budget = g->config->sent;
 	g->total.all.budget = g->config->all;
 	g->meters = rein_calloc(g->nrules ? g->nrules : 1, sizeof(*g->meters));
@@ -208,7 +228,7 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 	g->now_ns = rein_mono_ns();
 	resolver_load(&g->resolver);
 	gate_watch(g, &g->control, control, EPOLLIN, control_ready);
-	if (inside_open(g, err) < 0)
+	if (inject_open(g, err) < 0 || inside_open(g, err) < 0)
 		return -err->code;
 	return gate_confine(err);
 }
@@ -235,6 +255,7 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 	dns_done(g);
 	flow_done(g);
 	inside_close(g);
+	inject_close(g);
 	hold_done(g);
 	resolver_done(g);
 	sweep(g);

@@ -23,6 +23,7 @@
 
 #include "base/err.h"
 #include "sandbox/net/addr.h"
+#include "sandbox/net/credential.h"
 #include "sandbox/net/dns.h"
 #include "sandbox/net/gate/tlsio.h"
 #include "sandbox/net/http.h"
@@ -210,6 +211,8 @@ struct flow {
 	struct lane up, down;
 	struct rein_tlsio_conn *inner, *outer; /* looked into: the program's end, the server's */
 	bool proven;			       /* the server is who it should be */
+	bool secrets;	  /* some may be put in here */
+	uint64_t kept_ns; /* the end of down.buf is kept back until then, at most; 0: it is not */
 	enum look look;
 	struct rein_http_body body;
 	uint64_t look_ns; /* a head or hello must be whole by then; 0: nothing is pending */
@@ -247,6 +250,15 @@ void inside_begin(struct gate *g, struct flow *f);
 bool inside_shake(struct gate *g, struct flow *f); /* true: done */
 void inside_end(struct gate *g, struct flow *f);
 
+/* --- secrets, in and out --- */
+int inject_open(struct gate *g, struct rein_err *err);
+void inject_close(struct gate *g);
+bool inject_here(const struct gate *g, const struct flow *f); /* some are for this host and port */
+/* Into a head that may be sent. The name of one that is where it must not be; NULL: all is well. */
+const char *inject(const struct gate *g, const struct flow *f, char *head, size_t n);
+void inject_mask(struct gate *g, struct flow *f); /* out of f->down; moves down.clear */
+void inject_let_go(struct flow *f);		  /* what was kept back */
+
 /* --- names for the box --- */
 struct dns_service {
 	struct dns_request *list;
@@ -266,6 +278,9 @@ struct gate {
 	const struct rein_gate_config *config;
 	const struct rein_net_rule *rules;
 	size_t nrules;
+	const struct rein_net_credential *credentials;
+	size_t ncredentials;
+	struct rein_credential_forms *forms; /* of each */
 	int epoll;
 	uint64_t now_ns;
 	struct watch control;
@@ -288,7 +303,7 @@ struct gate {
 	unsigned nholds;
 	struct flow *flows;
 	unsigned nflows, max_flows;
-	bool starved, busy; /* some flow is */
+	bool starved, busy, keeping; /* some flow is */
 	void **garbage; /* freed when the round is over: events may still point at it */
 	size_t ngarbage, garbage_cap;
 	bool ended;

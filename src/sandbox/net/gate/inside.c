@@ -48,7 +48,7 @@ static int open_authority(struct gate *g, struct rein_err *err)
 
 int inside_open(struct gate *g, struct rein_err *err)
 {
-	const char *roots = (const char *)(g->rules + g->nrules);
+	const char *roots = (const char *)(g->credentials + g->ncredentials);
 
 	if (!g->config->inspect)
 		return 0;

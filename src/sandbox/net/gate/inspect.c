@@ -68,7 +68,7 @@ static void look_tls(struct gate *g, struct flow *f)
 			flow_refuse(g, f, REIN_WHY_SNI, name);
 		else if (rein_rules_deny_name(g->rules, g->nrules, name, f->port))
 			flow_refuse(g, f, REIN_WHY_DENIED, name); /* by its number */
-		else if (f->name && rule_of(g, f)->flags & REIN_RULE_INSPECT)
+		else if (f->name && (f->secrets || rule_of(g, f)->flags & REIN_RULE_INSPECT))
 			inside_begin(g, f);
 		else if (limited(g, f))
 			flow_refuse(g, f, REIN_WHY_OPAQUE, "");
@@ -150,6 +150,7 @@ static int path_length(struct rein_str target)
 static void look_head(struct gate *g, struct flow *f)
 {
 	struct rein_http_head h;
+	const char *misplaced;
 	uint32_t why;
 
 	switch (rein_http_head((const char *)f->up.buf + f->up.clear, f->up.n - f->up.clear, &h)) {
@@ -179,6 +180,11 @@ static void look_head(struct gate *g, struct flow *f)
 	 * certain to be the answer to this. */
 	if (h.upgrade && (f->requests || h.framing != REIN_HTTP_NO_BODY)) {
 		flow_refuse(g, f, REIN_WHY_NOT_HTTP, "Upgrade");
+		return;
+	}
+	misplaced = inject(g, f, (char *)f->up.buf + f->up.clear, h.n);
+	if (misplaced) {
+		flow_refuse(g, f, REIN_WHY_CREDENTIAL, misplaced);
 		return;
 	}
 	f->requests++;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sandbox/net/gate/gate.h"
 
@@ -26,5 +27,6 @@ int main(void)
 	config = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, REIN_GATE_CONFIG_FD, 0);
 	if (config == MAP_FAILED || !gate_config_valid(config, (size_t)st.st_size))
 		return 125;
+	close(REIN_GATE_CONFIG_FD); /* secrets may be in it */
 	return gate_run(config, REIN_GATE_CONTROL_FD, &err) < 0 ? 125 : 0;
 }
