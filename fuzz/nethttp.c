@@ -48,13 +48,16 @@ static void check_path(struct rein_str target)
 
 static const char secret[] = "real-S3cr3t-0123", placeholder[] = "hold-P1ace9-4567";
 
-static const struct rein_net_credential *credential(void)
+/* The second one could be a length. */
+static const struct rein_net_credential *credential(int i)
 {
-	static struct rein_net_credential c = {.header = "*", .n = sizeof(secret) - 1};
+	static struct rein_net_credential c[2] = {{.header = "*", .n = sizeof(secret) - 1}, {.header = "*", .n = 8}};
 
-	memcpy(c.secret, secret, sizeof(secret) - 1);
-	memcpy(c.placeholder, placeholder, sizeof(placeholder) - 1);
-	return &c;
+	memcpy(c[0].secret, secret, sizeof(secret) - 1);
+	memcpy(c[0].placeholder, placeholder, sizeof(placeholder) - 1);
+	memcpy(c[1].secret, "13579246", 8);
+	memcpy(c[1].placeholder, "00000004", 8);
+	return &c[i];
 }
 
 static void check_put(const char *head, const struct rein_http_head *h)
@@ -62,16 +65,18 @@ static void check_put(const char *head, const struct rein_http_head *h)
 	static char copy[REIN_HTTP_HEAD + 65536];
 	struct rein_http_head again;
 
-	for (int may = 0; may < 2; may++) {
+	for (int i = 0; i < 4; i++) {
+		const struct rein_net_credential *c = credential(i / 2);
+		bool may = i % 2;
 		enum rein_credential_result r;
 
 		memcpy(copy, head, h->n);
-		r = rein_credential_put(credential(), copy, h->n, may);
+		r = rein_credential_put(c, copy, h->n, may);
 		if (r == REIN_CREDENTIAL_MISPLACED)
 			continue;
 		if (r == REIN_CREDENTIAL_ABSENT ? memcmp(copy, head, h->n) != 0 : !may)
 			abort();
-		if (memmem(copy, h->n, placeholder, sizeof(placeholder) - 1) ||
+		if (memmem(copy, h->n, c->placeholder, c->n) ||
 		    rein_http_head(copy, h->n, &again) != REIN_HTTP_OK || again.n != h->n ||
 		    again.framing != h->framing || again.length != h->length || strcmp(again.host, h->host) != 0 ||
 		    again.upgrade != h->upgrade)
@@ -87,7 +92,7 @@ static void check_mask(const uint8_t *data, size_t n)
 	char *all = malloc(n + 1);
 	size_t clear = 0, have = 0;
 
-	if (!forms.n[0] && rein_credential_forms(credential(), &forms, &err) < 0)
+	if (!forms.n[0] && rein_credential_forms(credential(0), &forms, &err) < 0)
 		abort();
 	if (!all)
 		return;

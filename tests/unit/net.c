@@ -416,6 +416,7 @@ static void credential_texts(void **state)
 		"",	       "A",		    "A=",		"=env:B,host=x",     "1A=env:B,host=x",	 "A-B=env:B,host=x",
 		"A=B,host=x",  "A=env:,host=x",	    "A=env:B",		"A=env:B,host=",     "A=env:B,host=*.x", "A=env:B,host=*",
 		"A=env:B-C,host=x", "A=env:B,host=x:1-2", "A=env:B,host=x:0", "A=env:B,host=x,header=", "A=env:B,host=x,header=a b",
+		"A=env:B,host=x,header=Host", "A=env:B,host=x,header=content-length",
 		"A=env:B,host=x,format=Bearer", "A=env:B,host=x,format={}{}", "A=env:B,host=x,plainly", "A=env:B,host=x,",
 		"A=env:B,host=10.0.0.1/8", "A=env:B,host=x,format=a\r\n{}",
 		"A=env:B,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a",
@@ -464,6 +465,9 @@ static void credential_heads(void **state)
 		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization:Bearer PPPPPPPP \r\n\r\n", true, REIN_CREDENTIAL_PUT, "Bearer SSSSSSSS"},
 		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: Bearer PPPPPPPP x\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
 		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",header=*", "GET / HTTP/1.1\r\nX-Any: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_PUT, "X-Any: SSSSSSSS"},
+		{",header=*", "GET / HTTP/1.1\r\nHost: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",header=*", "GET / HTTP/1.1\r\nCONTENT-length: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
 		/* u:PPPPPPPP, and the same in another spelling of its last bits */
 		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA==\r\n\r\n", true, REIN_CREDENTIAL_PUT, "Basic dTpTU1NTU1NTUw=="},
 		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUB==\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},

@@ -7,7 +7,7 @@
  *	NAME=env:VARIABLE,host=HOST[:PORT][,host=…][,header=HEADER][,format=TEXT][,plain]
  *	NAME=file:PATH,…
  *
- * NAME is the box's variable. header: Authorization unless said, "*" for any; format: the whole value, with
+ * NAME is the box's variable. header: Authorization unless said, "*" for any but those that frame; format: the whole value, with
  * {} for the secret; plain: also without TLS.
  */
 #ifndef REIN_SANDBOX_NET_CREDENTIAL_H
