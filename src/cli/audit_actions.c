@@ -83,6 +83,9 @@ static const struct {
 
 static void feed(struct action *x, const struct rein_event *ev)
 {
+	/* what was refused is no effect */
+	bool effects = ev->type == REIN_EV_EFFECTS && !rein_str_eq(ev->result, STR("refused"));
+
 	if (!x->time_ns || ev->time_ns < x->time_ns)
 		x->time_ns = ev->time_ns;
 	copy(x->level, sizeof(x->level), ev->level);
@@ -92,15 +95,15 @@ static void feed(struct action *x, const struct rein_event *ev)
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (ends[i].type == ev->type)
 			x->end = ends[i].word;
-	if (ev->type == REIN_EV_EFFECTS || ev->type == REIN_EV_COMMIT) {
+	if (effects || ev->type == REIN_EV_COMMIT) {
 		rein_buf_clear(&x->effects);
 		rein_screen_effects(ev, &x->effects);
 	}
 	if (ev->type == REIN_EV_DECISION)
 		x->before = decision_of(ev->decision);
-	if (ev->type == REIN_EV_EFFECTS)
+	if (effects)
 		x->after = decision_of(ev->decision);
-	if ((ev->type == REIN_EV_DECISION || ev->type == REIN_EV_EFFECTS) && ev->decision.n &&
+	if ((ev->type == REIN_EV_DECISION || effects) && ev->decision.n &&
 	    !is(decision_of(ev->decision), "allow"))
 		take_why(x, ev);
 	if (ev->type == REIN_EV_VIOLATION || ev->type == REIN_EV_LIMIT ||

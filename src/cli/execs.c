@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was executed, as people and programs read it. */
+/* What was executed and what was refused, as people and programs read it. */
 #include <inttypes.h>
 
 #include <rein/classify.h>
@@ -76,4 +76,42 @@ void rein_print_execs(FILE *f, const struct rein_execs *e, size_t max)
 	}
 	if (e->total > max || e->total > e->n)
 		fprintf(f, "  %s executions in all\n", rein_ui_count(e->total));
+}
+
+void rein_json_refused(struct rein_json *j, const struct rein_refused *r, bool watched)
+{
+	rein_json_key(j, "refused");
+	if (!watched) {
+		rein_json_null(j);
+		return;
+	}
+	rein_json_open(j, '{');
+	rein_json_ku64(j, "total", r->total);
+	rein_json_key(j, "list");
+	rein_json_open(j, '[');
+	for (size_t i = 0; i < r->n; i++) {
+		const struct rein_refused_file *x = &r->v[i];
+
+		rein_json_open(j, '{');
+		rein_json_path(j, "path", x->path);
+		rein_json_kstr(j, "access", x->write ? "write" : "read");
+		rein_json_kstr(j, "why", x->hidden ? "hidden" : "read-only");
+		rein_json_ku64(j, "count", x->count);
+		rein_json_ki64(j, "pid", x->pid);
+		rein_json_ku64(j, "at_us", x->at_ns / 1000);
+		rein_json_close(j, '}');
+	}
+	rein_json_close(j, ']');
+	rein_json_close(j, '}');
+}
+
+void rein_print_refused(FILE *f, const struct rein_refused *r, size_t max)
+{
+	for (size_t i = 0; i < r->n && i < max; i++)
+		fprintf(f, "      %srefused%s %-5s %s (%s%s%s)\n", rein_ui(f, REIN_YELLOW), rein_ui_off(f),
+			r->v[i].write ? "write" : "read", rein_ui_path(r->v[i].path),
+			r->v[i].hidden ? "hidden" : "read-only", r->v[i].count > 1 ? ", times " : "",
+			r->v[i].count > 1 ? rein_ui_count(r->v[i].count) : "");
+	if (r->n > max || r->total > r->n)
+		fprintf(f, "      %s refusals in all\n", rein_ui_count(r->total));
 }

@@ -11,6 +11,7 @@
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "engine/execs.h"
+#include "engine/refused.h"
 
 #define NO_ENGINE {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}}
 
@@ -130,6 +131,7 @@ int rein_cli_log(int argc, char **argv)
 int rein_cli_show(int argc, char **argv)
 {
 	auto_(rein_execs_done) struct rein_execs execs = {0};
+	auto_(rein_refused_done) struct rein_refused refused = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
@@ -142,7 +144,8 @@ int rein_cli_show(int argc, char **argv)
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : "@", ~0u, &t, &err) < 0 ||
 	    (t.state != REIN_TX_RUNNING && rein_tx_changes(&t, &c, &err) < 0) ||
-	    rein_engine_load_execs(&t, &execs, &err) < 0)
+	    rein_engine_load_execs(&t, &execs, &err) < 0 ||
+	    rein_engine_load_refused(&t, &refused, &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json) {
 		auto_buf struct rein_buf b = REIN_BUF(1u << 30);
@@ -153,6 +156,7 @@ int rein_cli_show(int argc, char **argv)
 		rein_json_key(&j, "changes");
 		rein_json_changes(&j, &t, &c);
 		rein_json_execs(&j, &execs);
+		rein_json_refused(&j, &refused, refused.total);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
 		return 0;
@@ -175,6 +179,10 @@ int rein_cli_show(int argc, char **argv)
 	printf("effects     %s (%s new, %s replaced or deleted)\n", sum.p ? sum.p : "",
 	       rein_ui_bytes(t.sum.bytes_new), rein_ui_bytes(t.sum.bytes_old));
 	rein_print_changes(stdout, &t, &c, 0);
+	if (refused.total) {
+		printf("refused     %s\n", rein_ui_count(refused.total));
+		rein_print_refused(stdout, &refused, common.verbose ? REIN_REFUSED_MAX : 20);
+	}
 	if (execs.total) {
 		printf("executed    %s\n", rein_ui_count(execs.total));
 		rein_print_execs(stdout, &execs, common.verbose ? REIN_EXECS_MAX : 20);

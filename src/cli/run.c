@@ -36,7 +36,7 @@ struct run_args {
 	const char *agent, *session, *task, *role, *environment;
 	struct rein_strlist labels;
 	uint64_t max_boxes, queue_ns;
-	bool watch;
+	bool watch, watch_files;
 	const char *backend;
 	struct rein_strlist canary;
 	bool approve;
@@ -87,6 +87,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"session", 0, REIN_OPT_STRING, AT(session), "NAME", "in this session of it (default: $REIN_SESSION)", 0},
 	{"task", 0, REIN_OPT_STRING, AT(task), "NAME", "for this task (default: $REIN_TASK)", 0},
 	{"watch", 0, REIN_OPT_FLAG, AT(watch), NULL, "note every program it executes; refuse those the policy denies", 0},
+	{"watch-files", 0, REIN_OPT_FLAG, AT(watch_files), NULL, "with it: note files it is refused; slower", 0},
 	{"canary", 0, REIN_OPT_LIST, AT(canary), "FILE", "nobody has a reason to open this: whoever does is paused", 0},
 	{"backend", 0, REIN_OPT_STRING, AT(backend), "NAME", "what builds the box: box (default), oci:crun, oci:runc, oci:runsc", 0},
 	{"label", 0, REIN_OPT_LIST, AT(labels), "NAME[=VALUE]", "a mark for rein ps", 0},
@@ -156,7 +157,8 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.labels = a->labels,
 		.max_boxes = a->max_boxes,
 		.queue_ns = a->queue_ns,
-		.watch = a->watch,
+		.watch = a->watch || a->watch_files,
+		.watch_files = a->watch_files,
 		.backend = a->backend && !rein_streq(a->backend, "box") ? a->backend : NULL,
 		.canary = a->canary,
 		.tell = tell,
@@ -400,6 +402,7 @@ static void print_json(const struct rein_run *r, const char *decision, const cha
 	rein_json_limits(&j, &r->result);
 	rein_net_json(&j, &r->result.net, r->net);
 	rein_json_execs(&j, &r->result.execs);
+	rein_json_refused(&j, &r->result.refused, o->watch_files);
 	rein_json_violations(&j, r);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_judgement(&j, &r->judged);
@@ -480,6 +483,7 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 		rein_more("look: rein diff %s     keep: rein commit %s     drop: rein discard %s",
 			  r->tx.id, r->tx.id, r->tx.id);
 	}
+	rein_print_refused(stderr, &r->result.refused, 6);
 	rein_print_limits(r, o);
 }
 

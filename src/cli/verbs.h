@@ -63,6 +63,10 @@ void rein_print_kept(const struct rein_box_result *r);
 void rein_json_execs(struct rein_json *j, const struct rein_execs *e);
 void rein_print_execs(FILE *f, const struct rein_execs *e, size_t max);
 
+/* Files it was refused: the member "refused", null unless it was watched for; at most max lines. */
+void rein_json_refused(struct rein_json *j, const struct rein_refused *r, bool watched);
+void rein_print_refused(FILE *f, const struct rein_refused *r, size_t max);
+
 /* The members "violations" and "safe_mode". */
 void rein_json_violations(struct rein_json *j, const struct rein_run *r);
 

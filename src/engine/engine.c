@@ -19,6 +19,7 @@
 #include "engine/live.h"
 #include "engine/network.h"
 #include "engine/refusals.h"
+#include "engine/refused.h"
 #include "engine/settings.h"
 #include "engine/validate.h"
 #include "record/redact.h"
@@ -107,6 +108,7 @@ void rein_run_done(struct rein_run *r)
 	rein_linked_done(&r->result.linked);
 	rein_net_report_done(&r->result.net);
 	rein_execs_done(&r->result.execs);
+	rein_refused_done(&r->result.refused);
 	rein_strlist_done(&r->canary);
 	for (size_t i = 0; i < r->nmasks; i++)
 		rein_hide_list_done(&r->masks[i]);
@@ -353,7 +355,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		  struct rein_err *err)
 {
 	auto_(rein_env_done) struct rein_env env = {0};
-	auto_strlist struct rein_strlist over = {0};
+	auto_strlist struct rein_strlist over = {0}, hidden = {0};
 	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
 	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
 	struct rein_env_opts eo = {
@@ -411,6 +413,10 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.exec_judge = rein_engine_judge_exec;
 		spec.exec_judge_arg = judge;
 	}
+	spec.watch_files = o->watch_files;
+	if (o->watch_files && rein_engine_hidden(r, &hidden) < 0)
+		return rein_err_nomem(err);
+	spec.hidden = hidden.v;
 	spec.envp = env.envp.v;
 	r->env_dropped = env.dropped;
 	env.dropped = (struct rein_strlist){0};
@@ -620,7 +626,8 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;
-	if (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0)
+	if (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
+	    rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0)
 		return -err->code;
 	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
 }

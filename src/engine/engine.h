@@ -57,6 +57,7 @@ struct rein_run_opts {
 	void *tell_arg;
 	const char *backend; /* "oci:runc" …; NULL: the built-in box */
 	bool watch; /* take note of every program it executes, refuse those the policy denies */
+	bool watch_files; /* and of files it is refused */
 	uint64_t max_boxes, queue_ns; /* at most so many at once (0: any number), and how long to wait */
 	/*
 	 * Asked for a decision that a person must make, before it runs: true is a yes. NULL: there is

@@ -243,6 +243,30 @@ static int note_network(struct rein_trail *t, const struct rein_tx *tx, const st
 	return 0;
 }
 
+/* By name as far as an event goes: first what was to be written, then what was to be read. */
+static int note_refused(struct rein_trail *t, const struct rein_tx *tx, const struct rein_refused *r,
+			struct rein_err *err)
+{
+	for (int write = 1; write >= 0; write--) {
+		struct rein_event ev = event(t, REIN_EV_EFFECTS);
+
+		ev.txn = view(tx->id);
+		ev.kind = view("file");
+		ev.result = view("refused");
+		ev.detail = view(write ? "writes" : "reads of hidden files");
+		for (size_t i = 0; i < r->n; i++) {
+			if (r->v[i].write != (write == 1))
+				continue;
+			ev.effects.paths_total++;
+			if (ev.effects.npath < REIN_EVENT_LIST)
+				ev.effects.path[ev.effects.npath++] = view(r->v[i].path);
+		}
+		if (ev.effects.npath && append(t, &ev, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct rein_box_result *r,
 		   struct rein_err *err)
 {
@@ -260,7 +284,8 @@ int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct 
 	ev.used.written = r->usage.written_bytes;
 	ev.used.net_in = r->net.received;
 	ev.used.net_out = r->net.sent;
-	if (append(t, &ev, err) < 0 || note_network(t, tx, &r->net, err) < 0)
+	if (append(t, &ev, err) < 0 || note_network(t, tx, &r->net, err) < 0 ||
+	    note_refused(t, tx, &r->refused, err) < 0)
 		return -err->code;
 	if (r->end == REIN_BOX_TIMEOUT || r->end == REIN_BOX_IDLE_TIMEOUT)
 		snprintf(hit, sizeof(hit), "%s limit", r->end == REIN_BOX_TIMEOUT ? "run time" : "idle time");

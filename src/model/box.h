@@ -16,6 +16,7 @@
 #include "model/limits.h"
 #include "model/linked.h"
 #include "model/net.h"
+#include "model/refused.h"
 #include "model/root.h"
 
 enum rein_access {
@@ -93,6 +94,8 @@ struct rein_box_spec {
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */
 	const struct rein_box_watch *watch;   /* or NULL */
 	bool watch_execs;		      /* take note of every execution */
+	bool watch_files;		      /* and of files it is refused */
+	char *const *hidden;		      /* what is hidden, for that: absolute paths; NULL: nothing */
 	rein_exec_judge exec_judge;	      /* with it, or NULL: all may be */
 	void *exec_judge_arg;
 	struct rein_limits limits;	      /* its time and idle are not looked at: see above */
@@ -129,6 +132,7 @@ struct rein_box_result {
 	enum rein_limit_by kept_by[REIN_LIMIT__MAX]; /* who kept the limits that were set */
 	struct rein_usage usage;
 	struct rein_execs execs; /* if it was watched */
+	struct rein_refused refused; /* the same */
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
 	struct rein_linked_list linked; /* copies of files with several names */
 	struct rein_net_report net; /* empty unless there was a gate */

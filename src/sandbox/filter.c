@@ -342,7 +342,9 @@ static size_t gather(const struct writer *w, const struct rein_filter_arch *arch
 	if (n + arch->watch->n > max)
 		return 0;
 	memcpy(ret, arch->rules, n * sizeof(*ret));
-	for (size_t i = 0; w->options->watch && i < arch->watch->n; i++)
+	for (size_t i = 0; w->options->files && i < arch->watch->n; i++)
+		ret[n++] = (struct rein_filter_rule){arch->watch->v[i].nr, REIN_FILTER_WATCH};
+	for (size_t i = 0; w->options->watch && !w->options->files && i < arch->watch->nfiles; i++)
 		ret[n++] = (struct rein_filter_rule){arch->watch->v[i].nr,
 						     watch_action(&arch->watch->v[i])};
 	qsort(ret, n, sizeof(*ret), by_number);

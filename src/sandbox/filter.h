@@ -19,6 +19,7 @@ struct rein_filter_options {
 	bool notify; /* renames are reported to a listener */
 	bool execs;  /* and executions */
 	bool watch;  /* and what changes files, as sandbox/watch.h lists it */
+	bool files;  /* and what opens, makes or removes them */
 	bool told;   /* so are sockets that are refused: the box has a network of its own */
 };
 

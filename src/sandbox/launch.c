@@ -116,6 +116,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 					      .notify = setup.flags & REIN_PLAN_NOTIFY,
 					      .execs = s->spec->watch_execs,
 					      .watch = s->spec->watch_links,
+					      .files = s->spec->watch_files && setup.flags & REIN_PLAN_NOTIFY,
 					      .told = setup.flags & REIN_PLAN_NOTIFY &&
 						      setup.flags & REIN_PLAN_NETNS};
 	struct rein_filter filter;
@@ -304,6 +305,9 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	s->supervisor.execs.judge = s->spec->exec_judge;
 	s->supervisor.execs.judge_arg = s->spec->exec_judge_arg;
 	s->supervisor.execs.begun_ns = s->started_ns;
+	s->supervisor.files.on = s->spec->watch_files;
+	s->supervisor.files.hidden = s->spec->hidden;
+	s->supervisor.files.begun_ns = s->started_ns;
 	s->supervisor.may_chroot = s->spec->nested || s->spec->caps & SYS_CAP(CAP_SYS_CHROOT);
 	s->supervisor.roots = s->spec->roots;
 	s->supervisor.nroots = s->spec->nroots;
@@ -597,6 +601,8 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 	s->supervisor.linked = (struct rein_linked_list){0};
 	r.execs = s->supervisor.execs.seen;
 	s->supervisor.execs.seen = (struct rein_execs){0};
+	r.refused = s->supervisor.files.seen;
+	s->supervisor.files.seen = (struct rein_refused){0};
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -745,6 +751,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_net_report_done(&s->gate.report);
 	rein_net_report_done(&s->supervisor.sockets);
 	rein_execs_done(&s->supervisor.execs.seen);
+	rein_refused_done(&s->supervisor.files.seen);
 	return rc;
 }
 

@@ -94,7 +94,7 @@ static int check(const struct session *s, struct rein_err *err)
 		{s->spec->nested, "--nested"},
 		{s->spec->caps != 0, "--cap-add"},
 		{s->spec->idle_timeout_ns != 0, "an idle timeout"},
-		{s->spec->watch_execs, "--watch"},
+		{s->spec->watch_execs || s->spec->watch_files, "--watch"},
 		{s->spec->net == REIN_NET_RESTRICTED || s->spec->net == REIN_NET_OPEN || s->spec->network.npublish,
 		 "a network behind the gate: use --net none or host"},
 		{s->spec->net != REIN_NET_NONE && rein_streq(s->backend->program, "runsc"), "a network"},

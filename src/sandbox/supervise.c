@@ -438,7 +438,11 @@ static void answer(struct rein_supervisor *s, const struct seccomp_notif *n)
 	const struct call *c = find_call(n);
 	int rc = is_socket(n) ? refuse_socket(s, n) : 1; /* [S3] */
 
+	if (call && call->how == REIN_WATCH_NAME)
+		call = NULL; /* it changes no file */
 	r.from.parent = r.to.parent = -1;
+	if (s->running && s->files.on && regain(s))
+		rein_watchfile_note(&s->files, n, s->box_root);
 	if (s->running && rein_watchexec_is(&n->data))
 		rc = regain(s) ? rein_watchexec_note(&s->execs, n, s->box_root) : 1;
 	else if (s->running && call)

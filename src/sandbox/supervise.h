@@ -21,6 +21,7 @@
 
 #include "model/net.h"
 #include "sandbox/watchexec.h"
+#include "sandbox/watchfile.h"
 
 #include "sandbox/linkgroup.h"
 #include "sandbox/linkkeeper.h"
@@ -46,7 +47,8 @@ struct rein_supervisor {
 	struct rein_linked_list linked; /* at the end: what they were */
 	struct rein_net_report sockets; /* the thread's too: those that were refused, */
 	const struct rein_box_watch *told; /* and who is told of them; or NULL */
-	struct rein_watchexec execs; /* the thread's until it is joined */
+	struct rein_watchexec execs; /* the thread's until it is joined, */
+	struct rein_watchfile files; /* and this, too */
 	bool running;
 	pthread_t thread;
 };

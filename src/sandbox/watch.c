@@ -74,6 +74,11 @@ static int open_path(pid_t pid, int box_root, int dirfd, const char *path, int n
 	return fd;
 }
 
+int rein_watch_open(pid_t pid, int box_root, int dirfd, const char *path, bool nofollow)
+{
+	return open_path(pid, box_root, dirfd, path, nofollow ? O_NOFOLLOW : 0);
+}
+
 int rein_watch_target(const struct rein_watch_call *c, const struct seccomp_notif *n, int box_root)
 {
 	pid_t pid = (pid_t)n->pid;
@@ -89,7 +94,7 @@ int rein_watch_target(const struct rein_watch_call *c, const struct seccomp_noti
 		return dirfd < 0 ? -1 : rein_caller_open(pid, "fd", dirfd);
 	if (c->how == REIN_WATCH_OPEN_HOW && !rein_caller_bytes(pid, flags, &flags, sizeof(flags)))
 		return -1;
-	if (c->how == REIN_WATCH_OPEN_HOW &&
+	if ((c->how == REIN_WATCH_OPEN_HOW || c->how == REIN_WATCH_OPEN) &&
 	    (!(flags & (O_WRONLY | O_RDWR | O_TRUNC)) ||
 	     (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)))
 		return -1;

@@ -7,8 +7,10 @@
 #define REIN_SANDBOX_WATCH_H
 
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum rein_watch_how {
 	REIN_WATCH_FOLLOW = 0, /* a path; a symbolic link at its end is followed */
@@ -18,6 +20,7 @@ enum rein_watch_how {
 	REIN_WATCH_LINK,     /* not followed unless AT_SYMLINK_FOLLOW says so */
 	REIN_WATCH_OPEN,     /* O_* flags; matters only when opened for writing */
 	REIN_WATCH_OPEN_HOW, /* the same in a struct */
+	REIN_WATCH_NAME,     /* makes or removes it; only of interest where files are watched */
 };
 
 struct rein_watch_call {
@@ -29,7 +32,8 @@ struct rein_watch_call {
 struct rein_watch_table {
 	uint32_t arch;
 	const struct rein_watch_call *v;
-	size_t n;
+	size_t n; /* all, */
+	size_t nfiles; /* of which those that change a file come first */
 };
 
 extern const struct rein_watch_table rein_watch_native;
@@ -37,6 +41,8 @@ extern const struct rein_watch_table rein_watch_native;
 extern const struct rein_watch_table rein_watch_i386;
 #endif
 
+/* O_PATH of what a path of the caller's leads to, inside box_root and nowhere else; -1 and errno. */
+int rein_watch_open(pid_t pid, int box_root, int dirfd, const char *path, bool nofollow);
 /* The row of a call, or NULL. */
 const struct rein_watch_call *rein_watch_find(const struct seccomp_data *d);
 /*

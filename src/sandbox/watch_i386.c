@@ -11,8 +11,20 @@
 #define CALL(nr, dir, path, flags, how) {nr, dir, path, flags, REIN_WATCH_##how},
 static const struct rein_watch_call calls[] = {
 #include "sandbox/watch_calls.inc"
+#include "sandbox/watch_names.inc"
+};
+/* how many of them are not only about names */
+enum {
+	NFILES = 0
+#undef CALL
+#define CALL(nr, dir, path, flags, how) +1
+#include "sandbox/watch_calls.inc"
 };
 
 const struct rein_watch_table rein_watch_i386 = {
-	.arch = AUDIT_ARCH_I386, .v = calls, .n = sizeof(calls) / sizeof(calls[0])};
+	.arch = AUDIT_ARCH_I386,
+	.v = calls,
+	.n = sizeof(calls) / sizeof(calls[0]),
+	.nfiles = NFILES,
+};
 #endif

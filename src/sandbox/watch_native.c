@@ -11,6 +11,14 @@
 #define CALL(nr, dir, path, flags, how) {nr, dir, path, flags, REIN_WATCH_##how},
 static const struct rein_watch_call calls[] = {
 #include "sandbox/watch_calls.inc"
+#include "sandbox/watch_names.inc"
+};
+/* how many of them are not only about names */
+enum {
+	NFILES = 0
+#undef CALL
+#define CALL(nr, dir, path, flags, how) +1
+#include "sandbox/watch_calls.inc"
 };
 
 const struct rein_watch_table rein_watch_native = {
@@ -21,4 +29,5 @@ const struct rein_watch_table rein_watch_native = {
 #endif
 	.v = calls,
 	.n = ARRAY_SIZE(calls),
+	.nfiles = NFILES,
 };

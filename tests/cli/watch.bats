@@ -144,3 +144,54 @@ print("all")'
 	run -122 rein run --agent mal --limit output=10 -- yes
 	run -0 rein run -q --agent mal -- sh -c 'echo x >new'
 }
+
+# refused FILE: "access path why count" of each
+refused() { python3 -c '
+import json, sys
+r = json.loads(sys.stdin.read().strip().split("\n")[-1])["refused"]
+for x in r["list"]: print(x["access"], x["path"], x["why"], x["count"])'; }
+
+@test "files: what was refused is told by path, shown, kept and on the record" {
+	echo secret >.env; mkdir -p sub deep/secrets; echo k >deep/secrets/k; ln -s /usr link
+	run -0 --separate-stderr rein run --json --watch-files --commit -- sh -c '
+		echo x >/usr/new; echo x >/usr/new; rm -f /usr/bin/env; mkdir /usr/d; rmdir /usr/bin; ln -s a /usr/l; mv -T /usr/lib /usr/lib2
+		chmod 700 /usr; truncate -s 0 /etc/passwd; mkfifo /usr/p; cd /usr/lib; true >here; true >../up; cd "$0"
+		true >link/through; cat .env; cat sub/../.env; cat deep/secrets/k
+		# nothing of this is refused
+		echo 1 >fine; mkdir dir; rm -r dir; cat /etc/passwd >/dev/null 2>/dev/null; true >/tmp/t; cat missing; true >no/such/dir; exit 0' "$W"
+	local got; got=$(refused <<<"$stderr")
+	for want in "write /usr/new read-only 2" "write /usr/bin/env read-only 1" "write /usr/d read-only 1" "write /usr/bin read-only" \
+		"write /usr/l read-only 1" "write /usr/lib read-only 1" "write /usr read-only 1" "write /etc/passwd read-only 1" "write /usr/p read-only 1" \
+		"write /usr/lib/here read-only 1" "write /usr/up read-only 1" "write $W/link/through read-only 1" \
+		"read $W/.env hidden 2" "read $W/deep/secrets/k hidden 1"; do
+		has "$got" "$want"
+	done
+	for not in fine "$W/dir" /tmp missing such /dev; do hasnt "$got" "$not"; done
+	run -0 rein show
+	has "$output" "refused read  $W/.env (hidden, times 2)"
+	eq kept "$got" "$(rein show --json | refused)"
+	has "$(rein audit log --json -t effects)" '"result":"refused"'
+	has "$(rein audit log --json -t effects)" '/usr/new'
+	# said at once, and nothing is asked for where nobody watches
+	run -0 rein run --watch-files -- sh -c 'echo x >/usr/new; exit 0'
+	has "$output" "refused write /usr/new (read-only)"
+	run -0 --separate-stderr rein run --json --watch -- sh -c 'echo x >/usr/new; exit 0'
+	has "$stderr" '"refused":null'
+}
+
+@test "files: a tree with hard links, descriptors of directories, a box that ends in the middle" {
+	echo 1 >a; ln a b
+	run -0 --separate-stderr rein run --json --watch-files --commit -- python3 -c '
+import os
+open("a", "a").write("2")
+d = os.open("/usr", os.O_RDONLY)
+for f in (lambda: os.open("at", os.O_WRONLY | os.O_CREAT, dir_fd=d), lambda: os.mkdir("sub", dir_fd=d), lambda: os.open("/usr/./bin/../excl", os.O_WRONLY | os.O_CREAT | os.O_EXCL)):
+    try: f()
+    except OSError: pass'
+	eq linked "$(printf '1\n2')" "$(cat b)"
+	has "$(refused <<<"$stderr")" "write /usr/at read-only 1"
+	has "$(refused <<<"$stderr")" "write /usr/sub read-only 1"
+	has "$(refused <<<"$stderr")" "write /usr/excl read-only 1"
+	run -124 rein run --watch-files --timeout 500ms -- sh -c 'while :; do echo x >/usr/new; done 2>/dev/null'
+	has "$output" "refusals in all"
+}

@@ -38,6 +38,9 @@ static uint32_t judge(const struct rein_filter *f, const struct seccomp_data *d)
 			assert_true(i->k % 4 == 0 && i->k + 4 <= sizeof(*d));
 			memcpy(&a, (const char *)d + i->k, 4);
 			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= i->k;
+			break;
 		case BPF_JMP | BPF_JA:
 			pc += i->k;
 			break;
@@ -105,6 +108,42 @@ static void filter_says_what_the_table_says(void **state)
 	assert_int_equal(ask(&f, native, SYS_keyctl, 0, 0, 0), E(EPERM));
 	assert_int_equal(ask(&f, native, SYS_unshare, CLONE_NEWCGROUP, 0, 0), E(EPERM));
 	assert_int_equal(ask(&f, native, SYS_clone3, 0, 0, 0), E(ENOSYS));
+	/* what changes files: opened for reading, and names, only where files are watched */
+	assert_true(rein_filter_build(&(struct rein_filter_options){.notify = true, .watch = true}, &f));
+	assert_int_equal(ask(&f, native, SYS_openat, 0, 0, O_WRONLY), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&f, native, SYS_openat, 0, 0, O_RDONLY), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f, native, SYS_unlinkat, 0, 0, 0), SECCOMP_RET_ALLOW);
+	assert_true(rein_filter_build(
+		&(struct rein_filter_options){.notify = true, .watch = true, .files = true}, &f));
+	assert_int_equal(ask(&f, native, SYS_openat, 0, 0, O_RDONLY), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&f, native, SYS_unlinkat, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&f, native, SYS_renameat2, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+	assert_int_equal(ask(&f, native, SYS_mount, 0, 0, 0), E(EPERM));
+	assert_int_equal(ask(&f, native, SYS_read, 0, 0, 0), SECCOMP_RET_ALLOW);
+}
+
+/* The plan of a further command: its words, and nothing that gives a right. */
+static void guest_plan_is_one(void **state)
+{
+	static char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", NULL};
+	static char *envp[] = {(char *)(uintptr_t) "PATH=/bin", NULL};
+	struct rein_plan_setup setup = {.flags = REIN_PLAN_FLAGS, .tty_mask = 5, .nrlimits = 3};
+	struct rein_plan *p = NULL;
+	struct rein_err err = {0};
+
+	(void)state;
+	assert_int_equal(rein_plan_build_guest(argv, envp, "/w", &setup, &p, &err), 0);
+	assert_true(rein_plan_valid(p, p->size));
+	assert_int_equal(p->flags, 0);
+	assert_int_equal(p->nmounts, 0);
+	assert_int_equal(p->nrlimits, 0);
+	assert_true(p->caps == 0);
+	assert_int_equal(p->nargv, 2);
+	assert_int_equal(p->tty_mask, 5);
+	assert_string_equal(rein_plan_str(p, p->search), "/bin");
+	assert_false(rein_plan_valid(p, p->size - 1));
+	rein_free(p);
+	assert_true(rein_plan_build_guest(argv, envp, NULL, &setup, &p, &err) < 0);
 }
 
 /* Every number of every architecture: allowed exactly if it is known and has no rule. */
@@ -473,6 +512,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filter_says_what_the_table_says),
+		cmocka_unit_test(guest_plan_is_one),
 		cmocka_unit_test(filter_covers_every_number),
 		cmocka_unit_test(plan_orders_and_drops),
 		cmocka_unit_test(plan_check_survives_any_byte),
