@@ -386,8 +386,8 @@ static const char *end_text(const struct rein_run *r)
 	return text;
 }
 
-static void print_json(const struct rein_run *r, const char *decision, const char *rest,
-		       const struct rein_err *err)
+static void print_json(const struct rein_run *r, const struct rein_run_opts *o, const char *decision,
+		       const char *rest, const struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 	struct rein_json j = {.b = &b};
@@ -574,7 +574,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		show_notes(r, common, o);
 	if (r->has_tx && settle(e, r, d, &err) < 0) {
 		if (common->json)
-			print_json(r, "hold", rest, &err);
+			print_json(r, o, "hold", rest, &err);
 		if (err.code != REIN_E_CONFLICT)
 			return rein_fail(&err, false);
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", end_text(r),
@@ -585,7 +585,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		return rein_code_exit(REIN_E_CONFLICT);
 	}
 	if (common->json)
-		print_json(r, words[d], rest, NULL);
+		print_json(r, o, words[d], rest, NULL);
 	else if (!common->quiet)
 		report(r, o, d, rest);
 	return exit_status(a, r, d);
@@ -615,13 +615,13 @@ static bool ask_before(void *arg, const struct rein_judgement *j)
 	return key == 'y' || key == 'Y';
 }
 
-static int report_refusal(const struct rein_run *r, const struct rein_common *common, char *const *argv,
-			  const struct rein_err *err)
+static int report_refusal(const struct rein_run *r, const struct rein_run_opts *o,
+			  const struct rein_common *common, char *const *argv, const struct rein_err *err)
 {
 	if (!r->judged.has_before || (err->code != REIN_E_DENIED && err->code != REIN_E_APPROVAL))
 		return rein_fail(err, common->json);
 	if (common->json)
-		print_json(r, "refuse", NULL, err);
+		print_json(r, o, "refuse", NULL, err);
 	else
 		rein_print_refusal(&r->judged, err, argv);
 	return rein_code_exit(err->code);
@@ -654,7 +654,7 @@ int rein_cli_run(int argc, char **argv)
 		o.ask_arg = &asker;
 	}
 	if (rein_engine_run(&e, &o, &r, &err) < 0)
-		status = report_refusal(&r, &common, argv + first, &err);
+		status = report_refusal(&r, &o, &common, argv + first, &err);
 	else
 		status = finish(&e, &a, &common, &o, &r);
 	/* also after a run that left nothing: who only reads and sends leaves nothing */
