@@ -21,33 +21,13 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sys/passfd.h"
 
 /* ---- packets ---- */
 
 bool rein_door_send(int fd, const struct rein_door_note *note, const int *fds, unsigned nfds)
 {
-	union {
-		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {(void *)(uintptr_t)note,
-			    offsetof(struct rein_door_note, bytes) + note->n};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-	ssize_t n;
-
-	if (nfds) {
-		memset(&control, 0, sizeof(control));
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(&control.align), fds, nfds * sizeof(int));
-	}
-	do
-		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	return n >= 0;
+	return rein_fds_send(fd, note, offsetof(struct rein_door_note, bytes) + note->n, fds, nfds, MSG_DONTWAIT) >= 0;
 }
 
 static bool is_whole(const struct rein_door_note *note, ssize_t n)
@@ -61,27 +41,10 @@ static bool is_whole(const struct rein_door_note *note, ssize_t n)
 
 int rein_door_receive(int fd, struct rein_door_note *note, int fds[REIN_BOX_FDS])
 {
-	union {
-		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {note, sizeof(*note)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	ssize_t n;
+	ssize_t n = rein_fds_receive(fd, note, sizeof(*note), fds, REIN_BOX_FDS, MSG_DONTWAIT);
 
-	for (int i = 0; i < REIN_BOX_FDS; i++)
-		fds[i] = -1;
-	do
-		n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return (int)n;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 	if (is_whole(note, n))
 		return 1;
 	for (int i = 0; i < REIN_BOX_FDS; i++)
@@ -185,25 +148,8 @@ static void refuse(const struct rein_visitor *v, const struct rein_err *err)
 static void to_box(const struct rein_door *d, const struct rein_box_note *note, const int *fds,
 		   unsigned nfds)
 {
-	union {
-		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {(void *)(uintptr_t)note, sizeof(*note)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-
-	if (nfds) {
-		memset(&control, 0, sizeof(control));
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		control.align.cmsg_level = SOL_SOCKET;
-		control.align.cmsg_type = SCM_RIGHTS;
-		control.align.cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(&control.align), fds, nfds * sizeof(int));
-	}
 	/* if the box is gone its pidfd says so */
-	while (sendmsg(*d->control, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	rein_fds_send(*d->control, note, sizeof(*note), fds, nfds, 0);
 }
 
 static void signal_guest(const struct rein_door *d, uint32_t guest, int sig)

@@ -34,6 +34,7 @@
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
 #include "sys/caps.h"
+#include "sys/passfd.h"
 #include "sys/priv.h"
 #include "sys/sys.h"
 
@@ -54,7 +55,6 @@ struct session {
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
 	struct rein_gate gate;
-	size_t told; /* of its refusals */
 	struct rein_door door;
 	uint64_t active_ns;		   /* idle timeout: since when little happened, */
 	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
@@ -258,26 +258,8 @@ static int map_identity(struct session *s, struct rein_err *err)
 /* Receive a message and the descriptors with it. 1, or 0 at the end. */
 static int receive(struct session *s, struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
-	union {
-		char bytes[CMSG_SPACE(REIN_BOX_FDS * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {note, sizeof(*note)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	ssize_t n;
-
-	for (int i = 0; i < REIN_BOX_FDS; i++)
-		fds[i] = -1;
-	n = recvmsg(s->box->control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n <= 0)
-		return 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	return n == (ssize_t)sizeof(*note);
+	return rein_fds_receive(s->box->control, note, sizeof(*note), fds, REIN_BOX_FDS, MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(*note);
 }
 
 static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS],
@@ -506,18 +488,6 @@ static bool lingers(const struct session *s)
 	return s->relay.master >= 0 || s->supervisor.running || s->keeper.group.njoin;
 }
 
-/* What the gate refused since the last time. False: it has ended. */
-static bool hear_gate(struct session *s, bool over)
-{
-	const struct rein_net_report *r = &s->gate.report;
-	bool alive = rein_gate_read(&s->gate);
-
-	for (; s->told < r->nrefusals; s->told++)
-		if (s->spec->watch && rein_net_report_is_first(r, s->told))
-			s->spec->watch->refused(s->spec->watch->arg, &r->refusals[s->told], over);
-	return alive;
-}
-
 static int attend(struct session *s, struct rein_err *err)
 {
 	enum { CONTROL, BOX, SIGNALS, RENAMES, GATE, NOTICE, DOOR, TERMINAL, NFDS = TERMINAL + 3 };
@@ -557,7 +527,7 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[SIGNALS].revents)
 			on_signal(s);
-		if (fds[GATE].revents && !hear_gate(s, false)) {
+		if (fds[GATE].revents && !rein_gate_hear(&s->gate, s->spec->watch, false)) {
 			kill_box(s, REIN_BOX_LOST); /* the gate died: nobody guards the box */
 			fds[GATE].fd = -1;
 		}
@@ -743,7 +713,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		reap(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
 	rein_gate_end(&s->gate);
-	hear_gate(s, true);
+	rein_gate_hear(&s->gate, s->spec->watch, true);
 	clear_up(s);
 	rein_door_close(&s->door);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);

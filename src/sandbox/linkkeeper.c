@@ -17,6 +17,7 @@
 #include "sandbox/linkgroup.h"
 #include "sandbox/move.h"
 #include "sys/aclaside.h"
+#include "sys/passfd.h"
 #include "sys/priv.h"
 
 struct record {
@@ -31,26 +32,9 @@ struct ask {
 	char name[NAME_MAX + 1], target[NAME_MAX + 1];
 };
 
-union control {
-	char bytes[CMSG_SPACE(2 * sizeof(int))];
-	struct cmsghdr align;
-};
-
 static bool ask(int sock, struct ask *a, const int *fds, size_t n)
 {
-	union control control = {0};
-	struct iovec iov = {a, sizeof(*a)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(*a);
+	return rein_fds_send(sock, a, sizeof(*a), fds, (unsigned)n, 0) == (ssize_t)sizeof(*a);
 }
 
 static int answer(int sock)
@@ -66,21 +50,7 @@ static int answer(int sock)
 /* False when nobody asks any more. */
 static bool take(int sock, struct ask *a, int fds[2])
 {
-	union control control;
-	struct iovec iov = {a, sizeof(*a)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-
-	fds[0] = fds[1] = -1;
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*a))
-		return false;
-	c = CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	return true;
+	return rein_fds_receive(sock, a, sizeof(*a), fds, 2, 0) == (ssize_t)sizeof(*a);
 }
 
 static void tell(int sock, struct rein_linkgroups *g)

@@ -26,10 +26,12 @@
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/inlet.h"
+#include "sandbox/net/start.h"
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
 #include "sys/priv.h"
+#include "sys/passfd.h"
 #include "sys/sys.h"
 
 #define WORDS 24
@@ -68,6 +70,7 @@ struct session {
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
 	struct rein_inlet inlet;
+	struct rein_gate gate;
 	const char *id;
 	char pid_file[PATH_MAX];
 	char root[PATH_MAX]; /* where the runtime keeps its own state */
@@ -95,9 +98,7 @@ static int check(const struct session *s, struct rein_err *err)
 		{s->spec->caps != 0, "--cap-add"},
 		{s->spec->idle_timeout_ns != 0, "an idle timeout"},
 		{s->spec->watch_execs || s->spec->watch_files, "--watch"},
-		{s->spec->net == REIN_NET_RESTRICTED || s->spec->net == REIN_NET_OPEN || s->spec->network.npublish,
-		 "a network behind the gate: use --net none or host"},
-		{s->spec->net != REIN_NET_NONE && rein_streq(s->backend->program, "runsc"), "a network"},
+		{!s->backend->executor && (s->spec->net != REIN_NET_NONE || rein_gate_wanted(s->spec)), "a network"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -124,12 +125,15 @@ static int find_program(const struct session *s, struct rein_err *err)
 
 static int make_plan(struct session *s, struct rein_err *err)
 {
-	struct rein_plan_setup setup = {.flags = REIN_PLAN_ROOT, .uid = geteuid(), .gid = getegid()};
+	struct rein_plan_setup setup = {
+		.flags = REIN_PLAN_ROOT, .uid = geteuid(), .gid = getegid(), .bundle = s->gate.bundle};
 	struct rein_filter filter;
 	struct rein_filter_options options = {0};
 
-	if (s->spec->net == REIN_NET_NONE)
+	if (s->spec->net != REIN_NET_HOST)
 		setup.flags |= REIN_PLAN_NETNS;
+	if (rein_gate_wanted(s->spec))
+		setup.flags |= REIN_PLAN_GATE;
 	setup.flags |= s->backend->executor ? REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK : REIN_PLAN_IDENTITY;
 	rein_keep_plan(&s->keeper, &setup);
 	/* a plan without a filter is none; a kernel of the runtime's own has no use for it */
@@ -304,22 +308,34 @@ static int prepare_executor(struct session *s, struct rein_err *err)
 	return 0;
 }
 
+/* The gate's sockets, made inside. What the command sends before they are given waits in them. */
+static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS], struct rein_err *err)
+{
+	size_t n = 0;
+
+	while (n < REIN_BOX_FDS && fds[n] >= 0)
+		n++;
+	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
+}
+
 /* What it has to say; the last word is kept. */
-static void hear_executor(struct session *s)
+static int hear_executor(struct session *s, struct rein_err *err)
 {
 	struct rein_box_note note;
+	int fds[REIN_BOX_FDS], rc = 0;
 
-	while (s->control >= 0) {
-		ssize_t n = recv(s->control, &note, sizeof(note), MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n != (ssize_t)sizeof(note))
-			return;
+	while (rc == 0 && s->control >= 0 &&
+	       rein_fds_receive(s->control, &note, sizeof(note), fds, REIN_BOX_FDS, MSG_DONTWAIT) ==
+		       (ssize_t)sizeof(note)) {
+		if (note.kind == REIN_BOX_MSG_NET)
+			rc = on_net(s, &note, fds, err);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
 		    note.kind == REIN_BOX_MSG_EXIT)
 			s->end = note;
+		for (int i = 0; i < REIN_BOX_FDS; i++)
+			rein_closep_(&fds[i]);
 	}
+	return rc;
 }
 
 static int start(struct session *s, struct rein_err *err)
@@ -441,16 +457,27 @@ static int attend(struct session *s, struct rein_err *err)
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
 
 	for (;;) {
-		struct pollfd fds[2] = {{.fd = s->pidfd, .events = POLLIN}, {.fd = s->signals, .events = POLLIN}};
+		struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
+				       {.fd = s->signals, .events = POLLIN},
+				       {.fd = s->control, .events = POLLIN},
+				       {.fd = s->gate.control, .events = POLLIN}};
 		uint64_t now;
 
-		if (poll(fds, 2, s->listed ? 50 : 5) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), s->listed ? 50 : 5) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[0].revents)
 			return 0;
 		if (fds[1].revents)
 			on_signals(s);
-		hear_executor(s);
+		if (hear_executor(s, err) < 0)
+			return -err->code;
+		if (fds[2].revents & POLLHUP)
+			rein_closep_(&s->control), s->control = -1;
+		/* the gate died: nobody guards the box */
+		if (fds[3].revents && !rein_gate_hear(&s->gate, s->spec->watch, false)) {
+			kill_it(s, REIN_BOX_LOST);
+			return 0;
+		}
 		if (!s->listed)
 			look_for_init(s);
 		now = rein_mono_ns();
@@ -470,7 +497,8 @@ static int attend(struct session *s, struct rein_err *err)
 
 static void conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret)
 {
-	struct rein_box_result r = {.end = s->why, .wall_ns = rein_mono_ns() - s->started_ns};
+	struct rein_box_result r = {
+		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
 
 	if (s->why == REIN_BOX_LOST && s->spec->watch &&
 	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
@@ -496,6 +524,8 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 	if (s->keeper.cpu_ns > r.cpu_ns)
 		r.cpu_ns = s->keeper.cpu_ns;
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	r.net = s->gate.report;
+	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
 }
 
@@ -529,7 +559,9 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		;
 	/* whatever it left of itself, also after a kill */
 	tell_runtime(s, "delete", "--force", NULL);
-	hear_executor(s);
+	rc = rc < 0 ? rc : hear_executor(s, err);
+	rein_gate_end(&s->gate);
+	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
@@ -538,6 +570,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		rc = explain(s, err);
 	if (rc == 0)
 		conclude(s, &ru, ret);
+	rein_net_report_done(&s->gate.report);
 	return rc;
 }
 
@@ -567,6 +600,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 			    .theirs = -1,
 			    .memory = -1,
 			    .inlet = REIN_INLET_INIT,
+			    .gate = REIN_GATE_INIT,
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;
@@ -586,6 +620,9 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 					/* below the group it was started in, which has the limits */
 					.group = s.backend->nested_group ? id : NULL};
 	rc = check_limits(&s, err);
+	/* before the plan, which says what the box is to trust */
+	if (rc == 0 && rein_gate_wanted(spec))
+		rc = rein_gate_start(spec, box_program, &s.gate, err);
 	if (rc == 0)
 		rc = make_plan(&s, err);
 	s.bundle.plan = s.plan;
@@ -602,6 +639,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 		rc = run(&s, ret, err);
 	rein_inlet_end(&s.inlet);
 	rein_outlet_end(&s.outlet, false);
+	rein_gate_end(&s.gate);
 	rein_keep_done(&s.keeper);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);

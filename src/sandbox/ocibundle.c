@@ -88,13 +88,18 @@ static bool is_socket(const char *path)
 	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+static char *text_path(const struct rein_bundle *b, uint32_t index)
+{
+	return rein_asprintf("%s/text-%u", b->dir, index);
+}
+
 static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t index)
 {
 	const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[index];
 	const char *target = rein_plan_str(b->plan, m->target), *source = rein_plan_str(b->plan, m->source);
 	static const char *const none[] = {"nosuid", "noexec", "nodev", NULL};
 	static const char *const shut[] = {"nosuid", "noexec", "nodev", "ro", NULL};
-	auto_free char *own = rein_asprintf("%s/overlay-%u", b->dir, index);
+	auto_free char *own = rein_asprintf("%s/overlay-%u", b->dir, index), *text = text_path(b, index);
 	struct stat st;
 
 	if ((m->flags & REIN_MOUNT_OPTIONAL || m->kind == REIN_MOUNT_FREEZE) && lstat(target, &st) < 0)
@@ -128,6 +133,9 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 	case REIN_MOUNT_DEV:
 		put_devices(j, b->executor);
 		break;
+	case REIN_MOUNT_TEXT:
+		put_bind(j, target, text ? text : "", true);
+		break;
 	}
 }
 
@@ -135,6 +143,8 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 {
 	static char *executor[] = {(char *)(uintptr_t)EXECUTOR, NULL};
 	static const char *const sets[] = {"bounding", "effective", "inheritable", "permitted", "ambient"};
+	static char *network[] = {(char *)(uintptr_t)"CAP_NET_ADMIN", (char *)(uintptr_t)"CAP_NET_BIND_SERVICE",
+				  (char *)(uintptr_t)"CAP_SETPCAP", NULL};
 
 	rein_json_key(j, "process");
 	rein_json_open(j, '{');
@@ -150,8 +160,9 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_kbool(j, "noNewPrivileges", true);
 	rein_json_key(j, "capabilities");
 	rein_json_open(j, '{');
+	/* for the network it makes ready; then it gives them up, and looks that there are none left */
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		words(j, sets[i], NULL);
+		words(j, sets[i], b->plan->flags & REIN_PLAN_GATE && i < 4 && i != 2 ? network : NULL);
 	rein_json_close(j, '}');
 	rein_json_key(j, "rlimits");
 	rein_json_open(j, '[');
@@ -172,7 +183,7 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 static void put_linux(const struct rein_bundle *b, struct rein_json *j)
 {
 	static const char *const spaces[] = {"pid", "ipc", "uts", "mount", "network"};
-	size_t n = b->spec->net == REIN_NET_NONE ? 5 : 4;
+	size_t n = b->spec->net == REIN_NET_HOST ? 4 : 5;
 
 	rein_json_key(j, "linux");
 	rein_json_open(j, '{');
@@ -186,11 +197,31 @@ static void put_linux(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_close(j, ']');
 	if (b->group)
 		rein_json_kstr(j, "cgroupsPath", b->group);
+	if (n == 5 && b->executor) {
+		/* as in the box: a server inside may have any port */
+		rein_json_key(j, "sysctl");
+		rein_json_open(j, '{');
+		rein_json_kstr(j, "net.ipv4.ip_unprivileged_port_start", "0");
+		rein_json_close(j, '}');
+	}
 	words(j, "maskedPaths", (char *[]){(char *)(uintptr_t)"/proc/kcore", (char *)(uintptr_t)"/proc/keys",
 					   (char *)(uintptr_t)"/proc/sysrq-trigger", NULL});
 	words(j, "readonlyPaths", (char *[]){(char *)(uintptr_t)"/proc/sys", (char *)(uintptr_t)"/proc/irq",
 					     (char *)(uintptr_t)"/proc/bus", NULL});
 	rein_json_close(j, '}');
+}
+
+/* Readable by all: it is a file of the system's to whoever is in the box. */
+static int write_text(const struct rein_bundle *b, uint32_t index, struct rein_err *err)
+{
+	const char *text = rein_plan_str(b->plan, rein_plan_mounts(b->plan)[index].source);
+	auto_free char *path = text_path(b, index);
+
+	if (!path)
+		return rein_err_nomem(err);
+	if (rein_file_replace(AT_FDCWD, path, rein_str(text), REIN_SYNC_NONE, err) < 0)
+		return -err->code;
+	return chmod(path, 0644) < 0 ? rein_err_errno(err, "make '%s'", path) : 0;
 }
 
 static int make_dirs(const struct rein_bundle *b, struct rein_err *err)
@@ -205,6 +236,8 @@ static int make_dirs(const struct rein_bundle *b, struct rein_err *err)
 		if (rein_plan_mounts(b->plan)[i].kind == REIN_MOUNT_OVERLAY && mkdir(path, 0755) < 0 &&
 		    errno != EEXIST)
 			return rein_err_errno(err, "make '%s'", path);
+		if (rein_plan_mounts(b->plan)[i].kind == REIN_MOUNT_TEXT && write_text(b, i, err) < 0)
+			return -err->code;
 	}
 	return 0;
 }
@@ -320,7 +353,10 @@ static int mount_system(const struct rein_bundle *b)
 	return root < 0 ? -1 : 0;
 }
 
-/* Where a path of the box is while the runtime has not put things together: the innermost tree's place. */
+/*
+ * Where a path of the box is while the runtime has not put things together: in the innermost tree's place. A bind
+ * is made by the runtime from here, with all that is mounted below.
+ */
 static void place_of(const struct rein_bundle *b, const char *target, char *to, size_t size)
 {
 	const char *in = NULL;
@@ -328,13 +364,18 @@ static void place_of(const struct rein_bundle *b, const char *target, char *to, 
 	snprintf(to, size, "%s/rootfs%s", b->dir, target);
 	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
 		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
-		const char *at = rein_plan_str(b->plan, m->target);
+		const char *at = rein_plan_str(b->plan, m->target), *rest;
 
-		if (m->kind != REIN_MOUNT_OVERLAY || !rein_path_within(target, at) ||
-		    (in && strlen(at) < strlen(in)))
+		if ((m->kind != REIN_MOUNT_OVERLAY && m->kind != REIN_MOUNT_BIND && m->kind != REIN_MOUNT_FREEZE) ||
+		    !rein_path_within(target, at) || (in && strlen(at) < strlen(in)))
 			continue;
 		in = at;
-		snprintf(to, size, "%s/overlay-%u%s", b->dir, i, target + strlen(at));
+		rest = target + (rein_streq(at, "/") ? 0 : strlen(at));
+		if (m->kind == REIN_MOUNT_OVERLAY)
+			snprintf(to, size, "%s/overlay-%u%s", b->dir, i, rest);
+		else
+			snprintf(to, size, "%s%s", rein_plan_str(b->plan, m->kind == REIN_MOUNT_BIND ? m->source : m->target),
+				 rest);
 	}
 }
 
@@ -383,6 +424,8 @@ void rein_bundle_remove(const struct rein_bundle *b)
 	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
 		snprintf(path, sizeof(path), "%s/overlay-%u", b->dir, i);
 		rmdir(path);
+		snprintf(path, sizeof(path), "%s/text-%u", b->dir, i);
+		unlink(path);
 	}
 	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
 	rmdir(path);

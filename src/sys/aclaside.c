@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sys/passfd.h"
 
 #define VALUE_MAX 16384 /* two thousand entries */
 
@@ -30,45 +31,13 @@ static int asked = -1; /* our end; -1: there is none */
 
 static bool exchange(int sock, struct message *m, int fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	return sendmsg(sock, &msg, MSG_NOSIGNAL) == (ssize_t)sizeof(*m) &&
+	return rein_fds_send(sock, m, sizeof(*m), &fd, 1, 0) == (ssize_t)sizeof(*m) &&
 	       recv(sock, m, sizeof(*m), 0) == (ssize_t)sizeof(*m);
 }
 
 static bool take(int sock, struct message *m, int *fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-
-	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*m))
-		return false;
-	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return false;
-	memcpy(fd, CMSG_DATA(c), sizeof(int));
-	return true;
+	return rein_fds_receive(sock, m, sizeof(*m), fd, 1, 0) == (ssize_t)sizeof(*m) && *fd >= 0;
 }
 
 static void carry_out(struct message *m, int fd)

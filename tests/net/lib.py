@@ -9,6 +9,7 @@ ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": T + "/hom
        "LC_ALL": "C.UTF-8", "SSL_CERT_FILE": T + "/work/ca.crt", "CURL_CA_BUNDLE": T + "/work/ca.crt", "GIT_SSL_CAINFO": T + "/work/ca.crt",
        "NODE_EXTRA_CA_CERTS": T + "/work/ca.crt", "PIP_CERT": T + "/work/ca.crt", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
        "GIT_TERMINAL_PROMPT": "0"}
+BACKEND = ["--backend", "oci:" + KIND] if KIND in ("crun", "runc") else []
 number = failed = 0
 
 
@@ -19,7 +20,7 @@ class Run:
 def box(options, command, timeout=60, stdin=None, pass_fds=()):
     """Run it; the result has status, out, err (without the report), net (the report's network), seen (the world's log)."""
     before = os.path.getsize(T + "/log")
-    argv = USER + [BUILD + "/rein", "run", "--json", "--discard", "--approve", "--workspace", T + "/work"] + options + ["--"] + command
+    argv = USER + [BUILD + "/rein", "run", "--json", "--discard", "--approve", "--workspace", T + "/work"] + BACKEND + options + ["--"] + command
     p = subprocess.run(argv, cwd=T + "/work", env=ENV, capture_output=True, timeout=timeout, input=stdin,
                        pass_fds=pass_fds)
     r = Run()

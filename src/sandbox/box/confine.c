@@ -70,9 +70,11 @@ static void drop_caps(const struct box *box)
 {
 	uint64_t kept = box->plan->caps;
 
-	if (box->plan->flags & REIN_PLAN_CONTAINED)
+	if (box->plan->flags & REIN_PLAN_CONTAINED) {
+		if (box->plan->flags & REIN_PLAN_GATE)
+			box_drop_bounding(box, 0); /* it had those for the network */
 		check_bounding(box);
-	else if (!(box->plan->flags & REIN_PLAN_USERNS))
+	} else if (!(box->plan->flags & REIN_PLAN_USERNS))
 		box_drop_bounding(box, kept); /* else done long ago, and nothing is kept */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) < 0 || sys_caps_set(kept, kept, kept) < 0 ||

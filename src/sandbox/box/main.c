@@ -364,12 +364,12 @@ int main(void)
 		box_prepare(box);
 	}
 	box->plan = load(box);
-	if (!contained) {
+	if (!contained)
 		name_host(box);
-		if (box->plan->flags & REIN_PLAN_GATE)
-			box_net(box);
+	if (box->plan->flags & REIN_PLAN_GATE)
+		box_net(box);
+	if (!contained)
 		box_mount(box);
-	}
 	reopen_stdin(box);
 	box_confine(box);
 	box_run(box);

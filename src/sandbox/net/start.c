@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/net/roots.h"
+#include "sys/passfd.h"
 #include "sys/sys.h"
 
 #define FIRST_FREE 10 /* above the numbers the gate expects its descriptors at */
@@ -226,29 +227,17 @@ int rein_gate_start(const struct rein_box_spec *spec, const char *box_program, s
 int rein_gate_attach(struct rein_gate *g, uint32_t has, bool held, const int *fds, size_t n,
 		     struct rein_err *err)
 {
-	union {
-		char bytes[CMSG_SPACE(REIN_GATE_FDS * sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
 	struct rein_gate_sockets m = {.has = has, .held = held, .npublish = g->npublished};
-	struct iovec iov = {&m, sizeof(m)};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
 	int all[REIN_GATE_FDS];
-	struct cmsghdr *c = &control.align;
 
+	_Static_assert(REIN_GATE_FDS <= REIN_FDS_MAX, "in one message");
 	if (n > REIN_NETFD__MAX)
 		return rein_err_set(err, REIN_E_FAILED, "too many sockets from the box");
 	memcpy(all, fds, n * sizeof(int));
 	memcpy(all + n, g->published, g->npublished * sizeof(int));
 	memcpy(m.inside, g->inside, sizeof(m.inside));
-	n += g->npublished;
-	msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), all, n * sizeof(int));
 	g->report.held = held;
-	if (sendmsg(g->control, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof(m))
+	if (rein_fds_send(g->control, &m, sizeof(m), all, (unsigned)n + g->npublished, 0) != (ssize_t)sizeof(m))
 		return rein_err_errno(err, "give the gate its sockets");
 	while (g->npublished)
 		close(g->published[--g->npublished]);
@@ -292,6 +281,17 @@ bool rein_gate_read(struct rein_gate *g)
 	while ((n = recv(g->control, &e, sizeof(e), MSG_DONTWAIT)) == (ssize_t)sizeof(e))
 		take_event(g, &e);
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+bool rein_gate_hear(struct rein_gate *g, const struct rein_box_watch *w, bool over)
+{
+	const struct rein_net_report *r = &g->report;
+	bool alive = rein_gate_read(g);
+
+	for (; g->told < r->nrefusals; g->told++)
+		if (w && rein_net_report_is_first(r, g->told))
+			w->refused(w->arg, &r->refusals[g->told], over);
+	return alive;
 }
 
 void rein_gate_end(struct rein_gate *g)

@@ -20,6 +20,7 @@ struct rein_gate {
 	uint16_t inside[2 * REIN_NET_PUBLISH];
 	uint32_t npublished;
 	struct rein_net_report report;
+	size_t told; /* refusals that whoever watches knows of */
 	char *bundle; /* TLS is looked into: what the box is to trust, as PEM */
 };
 
@@ -40,6 +41,8 @@ int rein_gate_attach(struct rein_gate *g, uint32_t has, bool held, const int *fd
 		     struct rein_err *err);
 /* Take what it has to tell. False: it has ended. */
 bool rein_gate_read(struct rein_gate *g);
+/* The same, and w (or NULL) is told of what was refused since the last time; over: the box is dead. */
+bool rein_gate_hear(struct rein_gate *g, const struct rein_box_watch *w, bool over);
 /* The box is dead: hear the rest and end it. The report stays, the caller's; the bundle does not. */
 void rein_gate_end(struct rein_gate *g);
 
