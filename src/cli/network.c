@@ -191,6 +191,7 @@ void rein_net_json(struct rein_json *j, const struct rein_net_report *r, enum re
 		rein_json_ku64(j, "connections", r->hosts[i].connections);
 		rein_json_ku64(j, "sent_bytes", r->hosts[i].sent);
 		rein_json_ku64(j, "received_bytes", r->hosts[i].received);
+		rein_json_ku64(j, "credentials", r->hosts[i].secrets);
 		rein_json_close(j, '}');
 	}
 	rein_json_close(j, ']');

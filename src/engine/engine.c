@@ -506,7 +506,7 @@ static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_
 	r->safe_mode = true;
 	/* whoever asks for a network is told; a policy's is simply not there */
 	if (!o->net_chosen)
-		r->net = o->net;
+		rein_network_shut(o, r);
 	if (r->net != REIN_NET_NONE)
 		return rein_err_set(err, REIN_E_DENIED,
 				    "safe mode is on (%s, %s): no network until a person lifts it: rein safe --lift",

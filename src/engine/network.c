@@ -199,6 +199,12 @@ int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct 
 	return 0;
 }
 
+void rein_network_shut(const struct rein_run_opts *o, struct rein_run *r)
+{
+	r->net = o->net;
+	r->network = o->network;
+}
+
 void rein_network_done(struct rein_run *r)
 {
 	rein_free(take_ptr(r->net_rules));
@@ -271,6 +277,9 @@ void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool 
 	struct rein_watcher *w = watcher;
 	char text[160], port[16] = "", ask[REIN_NET_NAME + 64];
 
+	/* without a network, one with a published port asks in vain as others do, of whom nobody hears */
+	if (w->run->net == REIN_NET_NONE && x->why != REIN_WHY_SOCKET)
+		return;
 	if (!is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)
 		return;
 	w->over |= over;

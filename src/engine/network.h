@@ -13,6 +13,8 @@
 
 /* Fill r->net and r->network from o and r's settings. The mode is "host" only if o says so. */
 int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
+/* Take away what the policy gave: rules, credentials, the mode. */
+void rein_network_shut(const struct rein_run_opts *o, struct rein_run *r);
 void rein_network_done(struct rein_run *r);
 /* NAME=VALUE of variables that lead programs to what the box is to trust. */
 int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct rein_err *err);

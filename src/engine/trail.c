@@ -219,6 +219,10 @@ static int note_network(struct rein_trail *t, const struct rein_tx *tx, const st
 		ev.effects.peer[ev.effects.npeer++] = view(peer);
 		ev.used.net_in = n->hosts[i].received;
 		ev.used.net_out = n->hosts[i].sent;
+		if (n->hosts[i].secrets) {
+			snprintf(detail, sizeof(detail), "a credential was put into %u requests", n->hosts[i].secrets);
+			ev.detail = view(detail);
+		}
 		if (append(t, &ev, err) < 0)
 			return -err->code;
 	}

@@ -115,6 +115,7 @@ void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host 
 
 		if (x->port == more->port && rein_streq(x->name, more->name)) {
 			x->connections += more->connections;
+			x->secrets += more->secrets;
 			x->sent += more->sent;
 			x->received += more->received;
 			return;

@@ -112,6 +112,7 @@ struct rein_net_refusal {
 /* What was carried for one name or address. */
 struct rein_net_host {
 	uint32_t port, connections;
+	uint32_t secrets, unused; /* requests that a credential was put into */
 	uint64_t sent, received;
 	char name[REIN_NET_NAME];
 };

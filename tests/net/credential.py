@@ -47,6 +47,8 @@ def refused(name, options, command, why="credential"):
 # where it belongs
 r = puts("the host it is for gets it", ONE, 'curl -sS -H "Authorization: Bearer $API" https://site.test/say/body; echo "mine $API"', "Authorization Bearer " + REAL)
 mine = r.out.split("mine ")[-1].strip()
+check(r.net["hosts"][0]["credentials"] == 1 and "put into 1 requests" in subprocess.run(USER + [BUILD + "/rein", "audit", "log", "--type", "network", "--json"], cwd=T + "/work", env=ENV, capture_output=True, text=True).stdout,
+      "that it did is told and recorded", r)
 check("you said Bearer " + mine in r.out, "the answer says the placeholder again", r)
 check(len(mine) == len(REAL) and mine != REAL and mine[3] == "_" and mine[-4] == "-" and mine[:3].islower(), "a placeholder looks like it", r)
 r = box(ONE, sh("echo $API"))

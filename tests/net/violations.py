@@ -59,6 +59,10 @@ r = box(RULES + ["--agent", "three"], ["sh", "-c", "curl -sS http://ro.test/ -d 
 check(r.json.get("safe_mode") and any("ro.test:80" in x for x in network(r)), "the fourth begins safe mode", r)
 r = box(RULES + ["--agent", "three"], ask("site.test"))
 check(r.status != 0 and "no network until a person lifts it" in json.dumps(r.json) + r.err and not r.seen, "then there is no network", r)
+with open(T + "/home/net.yaml", "w") as f:
+    f.write("version: 1\nnetwork: {allow: ['site.test,inspect']}\n")
+r = box(["--policy", T + "/home/net.yaml", "--publish", "7654", "--agent", "three"], ["sh", "-c", "curl -sS -m 5 http://site.test/; test $SSL_CERT_FILE = $PWD/ca.crt || exit 9"])
+check(r.status == 0 and r.net["mode"] == "none" and not r.seen and "GET" not in r.out, "a policy's network is not there, and its certificates neither", r)
 p = rein("safe", "--lift", "--agent", "three")
 r = box(RULES + ["--agent", "three"], ask("site.test"))
 check(p.returncode == 0 and r.status == 0, "until a person lifts it", r)

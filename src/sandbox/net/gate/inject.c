@@ -46,13 +46,24 @@ bool inject_here(const struct gate *g, const struct flow *f)
 
 const char *inject(const struct gate *g, const struct flow *f, char *head, size_t n)
 {
+	bool put = false;
+
 	for (size_t i = 0; i < g->ncredentials; i++) {
 		const struct rein_net_credential *c = &g->credentials[i];
 		bool may = is_for(f, c) && (f->inner || c->plain);
 
-		if (rein_credential_put(c, head, n, may) == REIN_CREDENTIAL_MISPLACED)
+		switch (rein_credential_put(c, head, n, may)) {
+		case REIN_CREDENTIAL_MISPLACED:
 			return c->name;
+		case REIN_CREDENTIAL_PUT:
+			put = true;
+			break;
+		case REIN_CREDENTIAL_ABSENT:
+			break;
+		}
 	}
+	if (put && f->host)
+		f->host->secrets++;
 	return NULL;
 }
 
