@@ -13,8 +13,6 @@
 #include "cli/policy.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
-#include "engine/credentials.h"
-#include "engine/network.h"
 #include "engine/policyload.h"
 #include "sys/file.h"
 
@@ -78,15 +76,8 @@ static int verb_check(struct session *s, struct rein_err *err)
 	auto_buf struct rein_buf b = REIN_BUF((size_t)4 << 20);
 	struct rein_json j = {.b = &b};
 	struct remarks r = {.j = s->common.json ? &j : NULL};
-	struct rein_policy_settings settings;
 	int rc = load(s, true, err);
 
-	if (rc < 0)
-		return rc;
-	rein_policy_settings(s->judge.policy, &settings);
-	rc = rein_network_check(&settings, err);
-	if (rc == 0)
-		rc = rein_credentials_check(&settings, err);
 	if (rc < 0)
 		return rc;
 	rein_json_open(&j, '{');

@@ -25,19 +25,23 @@ static bool reaches(const struct rein_run *r, const struct rein_net_place *p, co
 	if (r->net != REIN_NET_RESTRICTED && r->net != REIN_NET_OPEN)
 		return false;
 	if (at < 0)
-		return open && !rein_rules_deny_name(r->network.rules, r->network.nrules, p->host, p->port);
+		return open &&
+		       !rein_rules_deny_name(r->network.rules, r->network.nrules, p->host, p->port);
 	*why = "with 'raw' nobody looks at what is sent to";
 	return !(r->network.rules[at].flags & REIN_RULE_RAW);
 }
 
-static int check_places(const struct rein_run *r, const struct rein_net_credential *c, struct rein_err *err)
+static int check_places(const struct rein_run *r, const struct rein_net_credential *c,
+			struct rein_err *err)
 {
 	const char *why;
 
 	for (uint32_t i = 0; i < c->nplaces; i++)
 		if (!reaches(r, &c->places[i], &why))
-			return rein_err_set(err, REIN_E_USAGE, "credential %s: %s %s:%u (--allow-host %s:%u)", c->name, why,
-					    c->places[i].host, c->places[i].port, c->places[i].host, c->places[i].port);
+			return rein_err_set(err, REIN_E_USAGE,
+					    "credential %s: %s %s:%u (--allow-host %s:%u)", c->name,
+					    why, c->places[i].host, c->places[i].port,
+					    c->places[i].host, c->places[i].port);
 	return 0;
 }
 
@@ -59,16 +63,19 @@ static int from_variable(const struct rein_run_opts *o, struct rein_run *r, cons
 	const char *value = getenv(variable);
 
 	if (!value || !*value)
-		return rein_err_set(err, REIN_E_NOTFOUND, "credential %s: $%s is not set", c->name, variable);
+		return rein_err_set(err, REIN_E_NOTFOUND, "credential %s: $%s is not set", c->name,
+				    variable);
 	if (rein_strlist_has(&o->env, variable))
-		return rein_err_set(err, REIN_E_USAGE, "credential %s: --env %s would show it to the command", c->name,
+		return rein_err_set(err, REIN_E_USAGE,
+				    "credential %s: --env %s would show it to the command", c->name,
 				    variable);
 	if (rein_strlist_add(&r->credential_vars, variable) < 0)
 		return rein_err_nomem(err);
 	return rein_credential_set(c, (struct rein_str){value, strlen(value)}, err);
 }
 
-static int from_file(struct rein_run *r, const char *path, struct rein_net_credential *c, struct rein_err *err)
+static int from_file(struct rein_run *r, const char *path, struct rein_net_credential *c,
+		     struct rein_err *err)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	auto_free char *real = realpath(path, NULL);
@@ -108,7 +115,8 @@ static bool has(const struct rein_run *r, const char *name)
 	return false;
 }
 
-static int take(const struct rein_run_opts *o, struct rein_run *r, const char *text, bool asked, struct rein_err *err)
+static int take(const struct rein_run_opts *o, struct rein_run *r, const char *text, bool asked,
+		struct rein_err *err)
 {
 	struct rein_credential_from from;
 	struct rein_net_credential *c = &r->credentials[r->network.ncredentials];
@@ -116,7 +124,9 @@ static int take(const struct rein_run_opts *o, struct rein_run *r, const char *t
 	if (rein_credential_parse(text, c, &from, err) < 0)
 		return -err->code;
 	if (has(r, c->name))
-		return asked ? rein_err_set(err, REIN_E_USAGE, "credential %s is there twice", c->name) : 0;
+		return asked ? rein_err_set(err, REIN_E_USAGE, "credential %s is there twice",
+					    c->name)
+			     : 0;
 	/* a policy's are for whoever can use them */
 	if (!asked && !any_place(r, c))
 		return 0;
@@ -136,7 +146,8 @@ int rein_credentials_join(const struct rein_run_opts *o, struct rein_run *r, str
 	if (!n)
 		return 0;
 	if (n > REIN_CREDENTIALS)
-		return rein_err_set(err, REIN_E_LIMIT, "more than %d credentials", REIN_CREDENTIALS);
+		return rein_err_set(err, REIN_E_LIMIT, "more than %d credentials",
+				    REIN_CREDENTIALS);
 	r->credentials = rein_calloc(n, sizeof(*r->credentials));
 	if (!r->credentials)
 		return rein_err_nomem(err);
@@ -156,7 +167,8 @@ int rein_credentials_env(const struct rein_run *r, struct rein_strlist *to, stru
 	for (size_t i = 0; i < r->network.ncredentials; i++) {
 		const struct rein_net_credential *c = &r->credentials[i];
 
-		if (rein_strlist_take(to, rein_asprintf("%s=%.*s", c->name, (int)c->n, c->placeholder)) < 0)
+		if (rein_strlist_take(
+			    to, rein_asprintf("%s=%.*s", c->name, (int)c->n, c->placeholder)) < 0)
 			return rein_err_nomem(err);
 	}
 	return 0;
@@ -170,16 +182,10 @@ void rein_credentials_done(struct rein_run *r)
 	rein_strlist_done(&r->credential_vars);
 }
 
-int rein_credentials_check(const struct rein_policy_settings *s, struct rein_err *err)
+int rein_credentials_word(const char *word, struct rein_err *err)
 {
-	for (size_t i = 0; i < s->credentials.n; i++) {
-		auto_free struct rein_net_credential *c = rein_alloc(sizeof(*c));
-		struct rein_credential_from from;
+	auto_free struct rein_net_credential *c = rein_alloc(sizeof(*c));
+	struct rein_credential_from from;
 
-		if (!c)
-			return rein_err_nomem(err);
-		if (rein_credential_parse(s->credentials.v[i], c, &from, err) < 0)
-			return rein_err_prefix(err, "the policy's network.credentials");
-	}
-	return 0;
+	return c ? rein_credential_parse(word, c, &from, err) : rein_err_nomem(err);
 }

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "engine/credentials.h"
 #include "engine/live.h"
 #include "sandbox/net/rule.h"
 #include "sandbox/net/start.h"
@@ -41,14 +42,6 @@ static int add(struct rules *to, const struct rein_net_rule *rule, struct rein_e
 	return 0;
 }
 
-static int parse(const char *section, const char *text, struct rein_net_rule *ret,
-		 struct rein_err *err)
-{
-	if (rein_rule_parse(text, ret, err) < 0)
-		return rein_err_prefix(err, "the policy's network.%s", section);
-	return 0;
-}
-
 /* One rule a port that the section names, for a rule that names none of its own. */
 static int add_at_ports(struct rules *to, struct rein_net_rule *rule,
 			const struct rein_policy_list *ports, struct rein_err *err)
@@ -59,10 +52,7 @@ static int add_at_ports(struct rules *to, struct rein_net_rule *rule,
 		struct rein_net_rule one = *rule;
 
 		if (!rein_ports_parse(ports->v[i], &one.first, &one.last))
-			return rein_err_set(err, REIN_E_INVALID,
-					    "the policy's network.ports has '%s': wanted a port, "
-					    "FIRST-LAST or \"*\"",
-					    ports->v[i]);
+			return rein_err_set(err, REIN_E_INVALID, "'%s' is no port", ports->v[i]);
 		if (add(to, &one, err) < 0)
 			return -err->code;
 	}
@@ -75,7 +65,7 @@ static int add_denied(struct rules *to, const struct rein_policy_settings *s, st
 	for (size_t i = 0; i < s->blocked_hosts.n; i++) {
 		struct rein_net_rule r;
 
-		if (parse("deny", s->blocked_hosts.v[i], &r, err) < 0)
+		if (rein_rule_parse(s->blocked_hosts.v[i], &r, err) < 0)
 			return -err->code;
 		r.flags = (r.flags & REIN_RULE_ADDRESS) | REIN_RULE_DENY;
 		if (!r.first) {
@@ -93,7 +83,7 @@ static int add_allowed(struct rules *to, const struct rein_policy_settings *s, s
 	for (size_t i = 0; i < s->hosts.n; i++) {
 		struct rein_net_rule r;
 
-		if (parse("allow", s->hosts.v[i], &r, err) < 0 ||
+		if (rein_rule_parse(s->hosts.v[i], &r, err) < 0 ||
 		    add_at_ports(to, &r, &s->ports, err) < 0)
 			return -err->code;
 	}
@@ -116,7 +106,7 @@ static int collect(const struct rein_run_opts *o, const struct rein_policy_setti
 {
 	if (add_denied(to, s, err) < 0)
 		return -err->code;
-	for (size_t i = 0; o && i < o->network.nrules; i++)
+	for (size_t i = 0; i < o->network.nrules; i++)
 		if (add(to, &o->network.rules[i], err) < 0)
 			return -err->code;
 	if (add_allowed(to, s, err) < 0)
@@ -124,13 +114,19 @@ static int collect(const struct rein_run_opts *o, const struct rein_policy_setti
 	return net == REIN_NET_OPEN && s->ports.n ? add_open(to, s, err) : 0;
 }
 
-int rein_network_check(const struct rein_policy_settings *s, struct rein_err *err)
+int rein_network_word(const char *key, const char *word, struct rein_err *err)
 {
-	struct rules rules = {0};
-	int rc = collect(NULL, s, s->ports.n ? REIN_NET_OPEN : REIN_NET_RESTRICTED, &rules, err);
+	struct rein_net_rule rule;
+	uint16_t first, last;
 
-	rein_free(rules.v);
-	return rc;
+	if (rein_streq(key, "credentials"))
+		return rein_credentials_word(word, err);
+	if (!rein_streq(key, "ports"))
+		return rein_rule_parse(word, &rule, err);
+	return rein_ports_parse(word, &first, &last)
+		       ? 0
+		       : rein_err_set(err, REIN_E_INVALID,
+				      "'%s' is no port, \"FIRST-LAST\" or \"*\"", word);
 }
 
 static enum rein_net choose(const struct rein_run_opts *o, const struct rein_policy_settings *s)
@@ -215,15 +211,15 @@ void rein_network_done(struct rein_run *r)
 int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct rein_err *err)
 {
 	static const char *const names[] = {
-		"SSL_CERT_FILE",	       /* OpenSSL, so Python, Ruby, PHP, Perl; Go; Rust */
-		"CURL_CA_BUNDLE",	       /* curl */
-		"REQUESTS_CA_BUNDLE",	       /* Python's requests */
-		"PIP_CERT",		       /* pip */
-		"NODE_EXTRA_CA_CERTS",	       /* Node */
-		"GIT_SSL_CAINFO",	       /* git */
-		"CARGO_HTTP_CAINFO",	       /* cargo */
-		"AWS_CA_BUNDLE",	       /* AWS's tools */
-		"DENO_CERT",		       /* Deno */
+		"SSL_CERT_FILE",       /* OpenSSL, so Python, Ruby, PHP, Perl; Go; Rust */
+		"CURL_CA_BUNDLE",      /* curl */
+		"REQUESTS_CA_BUNDLE",  /* Python's requests */
+		"PIP_CERT",	       /* pip */
+		"NODE_EXTRA_CA_CERTS", /* Node */
+		"GIT_SSL_CAINFO",      /* git */
+		"CARGO_HTTP_CAINFO",   /* cargo */
+		"AWS_CA_BUNDLE",       /* AWS's tools */
+		"DENO_CERT",	       /* Deno */
 		"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 	};
 
@@ -248,9 +244,9 @@ static bool is_address(const char *name)
 }
 
 /*
- * Did somebody try to reach what he must not? Not who asks what an address is called, whose client tries
- * another transport to a host that is allowed, who pings, who met a false server, or who was merely too
- * slow or too many.
+ * Did somebody try to reach what he must not? Not who asks what an address is called, whose client
+ * tries another transport to a host that is allowed, who pings, who met a false server, or who was
+ * merely too slow or too many.
  */
 static bool is_violation(const struct rein_net_refusal *x)
 {
@@ -277,7 +273,8 @@ void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool 
 	struct rein_watcher *w = watcher;
 	char text[160], port[16] = "", ask[REIN_NET_NAME + 64];
 
-	/* without a network, one with a published port asks in vain as others do, of whom nobody hears */
+	/* without a network, one with a published port asks in vain as others do, of whom nobody
+	 * hears */
 	if (w->run->net == REIN_NET_NONE && x->why != REIN_WHY_SOCKET)
 		return;
 	if (!is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)

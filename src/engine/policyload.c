@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "engine/conffile.h"
+#include "engine/network.h"
 #include "sys/file.h"
 
 #define POLICY_D   "/etc/rein/policy.d"
@@ -113,6 +114,7 @@ int rein_policy_load(const struct rein_policy_sources *from, struct rein_policy 
 		*ret = NULL;
 		return rc;
 	}
+	rein_policy_set_words(*ret, rein_network_word);
 	rc = add_layers(*ret, from, err);
 	return rc < 0 ? rc : rein_policy_seal(*ret, err);
 }

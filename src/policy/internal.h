@@ -43,6 +43,7 @@ struct source {
 	const char *file;
 	enum rein_layer layer;
 	struct rein_err *err;
+	rein_policy_word_fn *word; /* or NULL */
 };
 
 int yaml_read(struct source *src, struct rein_str text, struct node **ret);
@@ -256,6 +257,7 @@ void document_done(struct document *d); /* the arrays; strings are the pool's */
 
 struct rein_policy {
 	struct pool pool;
+	rein_policy_word_fn *word;
 	struct document all; /* joined */
 	struct rein_policy_settings settings;
 	bool sealed, broken, loose_mode;

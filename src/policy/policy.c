@@ -380,7 +380,7 @@ int rein_policy_add(struct rein_policy *p, enum rein_layer layer, const char *fi
 		    struct rein_err *err)
 {
 	struct document d = {0};
-	struct source src = {.pool = &p->pool, .layer = layer, .err = err};
+	struct source src = {.pool = &p->pool, .layer = layer, .err = err, .word = p->word};
 	struct node *root = NULL;
 	int rc;
 
@@ -502,6 +502,11 @@ int rein_policy_new_empty(struct rein_policy **ret, struct rein_err *err)
 		return rein_err_nomem(err);
 	*ret = p;
 	return 0;
+}
+
+void rein_policy_set_words(struct rein_policy *p, rein_policy_word_fn *fn)
+{
+	p->word = fn;
 }
 
 int rein_policy_new(struct rein_policy **ret, struct rein_err *err)

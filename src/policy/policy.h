@@ -58,6 +58,14 @@ int rein_policy_decide(const struct rein_policy *p, const struct rein_action *ac
 int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_outcome *outcome,
 			      struct rein_decision *ret);
 
+/*
+ * Who knows whether a word of the network section (key "allow", "deny", "ports" or "credentials") is one:
+ * asked while files are added, so that a slip is an error with its place. Before them; the default is to
+ * believe it.
+ */
+typedef int rein_policy_word_fn(const char *key, const char *word, struct rein_err *err);
+void rein_policy_set_words(struct rein_policy *p, rein_policy_word_fn *fn);
+
 /* What rules about effects look at beyond the list of changes itself: found out only when needed. */
 enum rein_policy_need {
 	REIN_NEEDS_SECRETS = 1,

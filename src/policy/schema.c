@@ -257,12 +257,34 @@ static const struct field network_fields[] = {
 	{0},
 };
 
+/* The words of one key, a list or a single one, each at its own place. */
+static int check_words(const struct source *src, const char *key, const struct node *n)
+{
+	static const char *const keys[] = {"allow", "deny", "ports", "credentials"};
+	bool ours = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		ours |= rein_streq(keys[i], key);
+	for (const struct node *k = n->kind == NODE_LIST ? n->kids : n; ours && k; k = k->next) {
+		struct rein_err err = {0};
+
+		if (src->word(key, k->text, &err) < 0)
+			return bad(src, k, "network.%s: %s", key, err.msg);
+		if (n->kind != NODE_LIST)
+			break;
+	}
+	return 0;
+}
+
 static int check_network(const struct source *src, const struct node *at, void *element)
 {
 	const struct document *d = element;
 	const char *const budgets[] = {d->network.sent, d->network.all};
 	struct rein_net_budget ignored;
 
+	for (const struct node *k = at->kids; k && src->word; k = k->next->next)
+		if (check_words(src, k->text, k->next) < 0)
+			return -src->err->code;
 	for (size_t i = 0; i < ARRAY_SIZE(budgets); i++)
 		if (budgets[i] && !rein_budget_parse(budgets[i], &ignored))
 			return bad(src, at, "network.%s: '%s' is not a volume such as 10M or 100M/1h",

@@ -112,7 +112,9 @@ opens("the user's own policy", [], "http://site.test/")
 os.unlink(T + "/home/.config/rein/policy.yaml")
 
 # what cannot be carried out is refused
-refuses("a host that is none", policy("network: {allow: ['not a host']}\n"), "network.allow")
+refuses("a host that is none", policy("network:\n  mode: restricted\n  allow:\n  - site.test\n  - not a host\n"), "policy.yaml:6:5: network.allow: host rule 'not a host'")
+refuses("a denied host that is none", policy("network: {deny: 'a..b'}\n"), "policy.yaml:2:17: network.deny")
+refuses("a credential that is none", policy("network: {credentials: [TOKEN]}\n"), "policy.yaml:2:25: network.credentials")
 refuses("a port that is none", policy("network: {allow: [site.test], ports: [many]}\n"), "network.ports")
 refuses("a volume that is none", policy("network: {up: lots}\n"), "network.up")
 finish()

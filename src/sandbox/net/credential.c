@@ -15,8 +15,8 @@ static bool is_variable(const char *s, size_t n)
 	if (!n || (s[0] >= '0' && s[0] <= '9'))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!((s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || (s[i] >= '0' && s[i] <= '9') ||
-		      s[i] == '_'))
+		if (!((s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') ||
+		      (s[i] >= '0' && s[i] <= '9') || s[i] == '_'))
 			return false;
 	return true;
 }
@@ -52,8 +52,16 @@ static bool parse_place(const char *s, size_t n, struct rein_net_credential *c)
 /* They say where a request goes and where it ends: a secret of digits must not become a length. */
 static bool is_framing(const char *name, size_t n)
 {
-	static const char *const names[] = {"host",    "content-length", "transfer-encoding", "connection", "upgrade",
-					    "trailer", "te",		 "expect",	      "keep-alive", "proxy-connection"};
+	static const char *const names[] = {"host",
+					    "content-length",
+					    "transfer-encoding",
+					    "connection",
+					    "upgrade",
+					    "trailer",
+					    "te",
+					    "expect",
+					    "keep-alive",
+					    "proxy-connection"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strlen(names[i]) == n && strncasecmp(names[i], name, n) == 0)
@@ -66,7 +74,8 @@ static bool parse_header(const char *s, size_t n, struct rein_net_credential *c)
 	if (is_framing(s, n))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_variable(s + i, 1) && s[i] != '-' && !(s[i] >= '0' && s[i] <= '9') && !(s[i] == '*' && n == 1))
+		if (!is_variable(s + i, 1) && s[i] != '-' && !(s[i] >= '0' && s[i] <= '9') &&
+		    !(s[i] == '*' && n == 1))
 			return false;
 	return copy(c->header, sizeof(c->header), s, n);
 }
@@ -118,8 +127,8 @@ static bool parse_source(const char *s, size_t n, struct rein_credential_from *f
 	return false;
 }
 
-int rein_credential_parse(const char *text, struct rein_net_credential *ret, struct rein_credential_from *from,
-			  struct rein_err *err)
+int rein_credential_parse(const char *text, struct rein_net_credential *ret,
+			  struct rein_credential_from *from, struct rein_err *err)
 {
 	struct rein_net_credential *c = ret;
 	const char *equal = strchr(text, '='), *s;
@@ -129,23 +138,28 @@ int rein_credential_parse(const char *text, struct rein_net_credential *ret, str
 	if (!equal || !is_variable(text, (size_t)(equal - text)) ||
 	    !copy(c->name, sizeof(c->name), text, (size_t)(equal - text)))
 		return rein_err_set(err, REIN_E_USAGE,
-				    "credential '%.60s': wanted NAME=env:VARIABLE,host=HOST or NAME=file:PATH,host=HOST",
+				    "credential '%.60s': wanted NAME=env:VARIABLE,host=HOST or "
+				    "NAME=file:PATH,host=HOST",
 				    text);
 	s = equal + 1;
 	if (!parse_source(s, strcspn(s, ","), from))
-		return rein_err_set(err, REIN_E_USAGE, "credential %s: '%.*s' is no env:VARIABLE or file:PATH", c->name,
-				    (int)strcspn(s, ","), s);
+		return rein_err_set(err, REIN_E_USAGE,
+				    "credential %s: '%.*s' is no env:VARIABLE or file:PATH",
+				    c->name, (int)strcspn(s, ","), s);
 	for (s += strcspn(s, ","); *s; s += strcspn(s, ",")) {
 		size_t n = strcspn(++s, ",");
 
 		if (!parse_option(s, n, c))
 			return rein_err_set(err, REIN_E_USAGE,
-					    "credential %s: '%.*s' is no option; there are host=NAME[:PORT] (up to %d), "
+					    "credential %s: '%.*s' is no option; there are "
+					    "host=NAME[:PORT] (up to %d), "
 					    "header=NAME, format='Bearer {}', plain",
 					    c->name, (int)n, s, REIN_CREDENTIAL_PLACES);
 	}
 	if (!c->nplaces)
-		return rein_err_set(err, REIN_E_USAGE, "credential %s: say which host may have it: host=NAME", c->name);
+		return rein_err_set(err, REIN_E_USAGE,
+				    "credential %s: say which host may have it: host=NAME",
+				    c->name);
 	return 0;
 }
 
@@ -171,16 +185,19 @@ int rein_credential_set(struct rein_net_credential *c, struct rein_str secret, s
 	while (secret.n && (secret.p[secret.n - 1] == '\n' || secret.p[secret.n - 1] == '\r'))
 		secret.n--;
 	if (secret.n >= sizeof(c->secret))
-		return rein_err_set(err, REIN_E_LIMIT, "credential %s: over %zu bytes", c->name, sizeof(c->secret) - 1);
+		return rein_err_set(err, REIN_E_LIMIT, "credential %s: over %zu bytes", c->name,
+				    sizeof(c->secret) - 1);
 	for (size_t i = 0; i < secret.n; i++) {
 		if (secret.p[i] < ' ' || secret.p[i] >= 0x7f)
 			return rein_err_set(err, REIN_E_INVALID,
-					    "credential %s: it has bytes that no header can carry", c->name);
+					    "credential %s: it has bytes that no header can carry",
+					    c->name);
 		random += is_alnum(secret.p[i]);
 	}
 	if (random < REIN_CREDENTIAL_LEAST)
 		return rein_err_set(err, REIN_E_INVALID,
-				    "credential %s: fewer than %d letters and digits cannot be told from other text",
+				    "credential %s: fewer than %d letters and digits cannot be "
+				    "told from other text",
 				    c->name, REIN_CREDENTIAL_LEAST);
 	memcpy(c->secret, secret.p, secret.n);
 	c->n = (uint32_t)secret.n;
@@ -188,9 +205,12 @@ int rein_credential_set(struct rein_net_credential *c, struct rein_str secret, s
 		uint8_t bytes[256];
 
 		for (size_t i = 0; i < secret.n; i++) {
-			if (i % sizeof(bytes) == 0 && getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+			if (i % sizeof(bytes) == 0 &&
+			    getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 				return rein_err_errno(err, "draw a placeholder");
-			c->placeholder[i] = is_alnum(secret.p[i]) ? drawn(secret.p[i], bytes[i % sizeof(bytes)]) : secret.p[i];
+			c->placeholder[i] = is_alnum(secret.p[i])
+						    ? drawn(secret.p[i], bytes[i % sizeof(bytes)])
+						    : secret.p[i];
 		}
 	} while (memcmp(c->placeholder, c->secret, secret.n) == 0);
 	return 0;
@@ -213,7 +233,8 @@ static char *find(const struct rein_net_credential *c, char *p, size_t n)
 
 static bool same_header(const struct rein_net_credential *c, const char *name, size_t n)
 {
-	return rein_streq(c->header, "*") || (strlen(c->header) == n && strncasecmp(c->header, name, n) == 0);
+	return rein_streq(c->header, "*") ||
+	       (strlen(c->header) == n && strncasecmp(c->header, name, n) == 0);
 }
 
 /* Is the value what the format says, with the placeholder in it? */
@@ -230,7 +251,8 @@ static bool fits(const struct rein_net_credential *c, const char *value, size_t 
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Canonical or not at all: what is decoded must encode to the same bytes. Returns the length, or 0. */
+/* Canonical or not at all: what is decoded must encode to the same bytes. Returns the length, or 0.
+ */
 static size_t decode(const char *p, size_t n, char *to, size_t max)
 {
 	size_t out = 0, pad = n > 1 && p[n - 1] == '=' ? 1 + (p[n - 2] == '=') : 0;
@@ -239,7 +261,8 @@ static size_t decode(const char *p, size_t n, char *to, size_t max)
 	if (!n || n % 4 || n / 4 * 3 > max)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		const char *at = i >= n - pad ? alphabet : memchr(alphabet, p[i], sizeof(alphabet) - 1);
+		const char *at =
+			i >= n - pad ? alphabet : memchr(alphabet, p[i], sizeof(alphabet) - 1);
 
 		if (!at)
 			return 0;
@@ -269,7 +292,8 @@ static void encode(const char *p, size_t n, char *to)
 }
 
 /* "Basic BASE64" of "user:placeholder", as git and registries have it. */
-static enum rein_credential_result put_basic(const struct rein_net_credential *c, char *value, size_t n, bool may)
+static enum rein_credential_result put_basic(const struct rein_net_credential *c, char *value,
+					     size_t n, bool may)
 {
 	char text[2 * REIN_CREDENTIAL_MAX], again[3 * REIN_CREDENTIAL_MAX];
 	size_t have;
@@ -293,8 +317,8 @@ static enum rein_credential_result put_basic(const struct rein_net_credential *c
 }
 
 /* One line of a head, without its end. */
-static enum rein_credential_result put_line(const struct rein_net_credential *c, char *line, size_t n, bool first,
-					    bool may)
+static enum rein_credential_result put_line(const struct rein_net_credential *c, char *line,
+					    size_t n, bool first, bool may)
 {
 	char *colon = first ? NULL : memchr(line, ':', n), *value, *at;
 	size_t name = colon ? (size_t)(colon - line) : 0, length;
@@ -312,8 +336,9 @@ static enum rein_credential_result put_line(const struct rein_net_credential *c,
 		return REIN_CREDENTIAL_MISPLACED;
 	at = find(c, value, length);
 	if (!at)
-		return name == 13 && strncasecmp(line, "authorization", 13) == 0 ? put_basic(c, value, length, may)
-										  : REIN_CREDENTIAL_ABSENT;
+		return name == 13 && strncasecmp(line, "authorization", 13) == 0
+			       ? put_basic(c, value, length, may)
+			       : REIN_CREDENTIAL_ABSENT;
 	if (!may || !fits(c, value, length))
 		return REIN_CREDENTIAL_MISPLACED;
 	for (char *end = value + length; at; at = find(c, at + c->n, (size_t)(end - at) - c->n))
@@ -322,7 +347,8 @@ static enum rein_credential_result put_line(const struct rein_net_credential *c,
 }
 
 /* One that is misplaced has the whole request refused: what was put in elsewhere goes nowhere. */
-enum rein_credential_result rein_credential_put(const struct rein_net_credential *c, char *head, size_t n, bool may)
+enum rein_credential_result rein_credential_put(const struct rein_net_credential *c, char *head,
+						size_t n, bool may)
 {
 	enum rein_credential_result result = REIN_CREDENTIAL_ABSENT;
 
@@ -361,7 +387,8 @@ static char *core(const char *p, size_t n, size_t before, size_t *ret_n)
 	return part;
 }
 
-int rein_credential_forms(const struct rein_net_credential *c, struct rein_credential_forms *ret, struct rein_err *err)
+int rein_credential_forms(const struct rein_net_credential *c, struct rein_credential_forms *ret,
+			  struct rein_err *err)
 {
 	struct rein_credential_forms f = {.n = {c->n}};
 
@@ -393,7 +420,8 @@ static size_t mask(const char *from, const char *to, size_t length, char *p, siz
 	size_t most = n < length - 1 ? n : length - 1;
 	char *at;
 
-	for (size_t past = 0; n - past >= length && (at = memmem(p + past, n - past, from, length));) {
+	for (size_t past = 0;
+	     n - past >= length && (at = memmem(p + past, n - past, from, length));) {
 		memcpy(at, to, length);
 		past = (size_t)(at - p) + length;
 	}

@@ -28,10 +28,12 @@ static int read_all(int fd, const char *path, struct rein_buf *to, struct rein_e
 			return rein_err_errno(err, "read the certificates in '%s'", path);
 		/* it becomes a text in the box's plan */
 		if (memchr(chunk, 0, (size_t)n))
-			return rein_err_set(err, REIN_E_INVALID, "'%s' is no file of PEM certificates", path);
+			return rein_err_set(err, REIN_E_INVALID,
+					    "'%s' is no file of PEM certificates", path);
 		rein_buf_add(to, chunk, (size_t)n);
 		if (to->failed)
-			return rein_err_set(err, REIN_E_LIMIT, "the certificates in '%s' are over %u MiB", path,
+			return rein_err_set(err, REIN_E_LIMIT,
+					    "the certificates in '%s' are over %u MiB", path,
 					    REIN_ROOTS_MAX >> 20);
 	}
 	rein_buf_char(to, '\n');
@@ -46,7 +48,8 @@ int rein_roots_read(struct rein_buf *to, struct rein_err *err)
 		auto_close int fd = open(named, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 		if (fd < 0)
-			return rein_err_errno(err, "open the certificates SSL_CERT_FILE names, '%s'", named);
+			return rein_err_errno(
+				err, "open the certificates SSL_CERT_FILE names, '%s'", named);
 		return read_all(fd, named, to, err);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -56,6 +59,7 @@ int rein_roots_read(struct rein_buf *to, struct rein_err *err)
 			return read_all(fd, places[i], to, err);
 	}
 	return rein_err_set(err, REIN_E_UNSUPPORTED,
-			    "no certificates that servers could be held against: install ca-certificates, or name a "
+			    "no certificates that servers could be held against: install "
+			    "ca-certificates, or name a "
 			    "file of them in SSL_CERT_FILE");
 }

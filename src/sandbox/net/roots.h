@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The certificates this machine holds servers against: the file that SSL_CERT_FILE names, as for other
- * programs, else the system's.
+ * The certificates this machine holds servers against: the file that SSL_CERT_FILE names, as for
+ * other programs, else the system's.
  */
 #ifndef REIN_SANDBOX_NET_ROOTS_H
 #define REIN_SANDBOX_NET_ROOTS_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Secrets into requests, and out of answers. A placeholder that the gate can read and that is not on its
- * way to where it belongs is a refusal: whoever sends it elsewhere would have sent the secret.
+ * Secrets into requests, and out of answers. A placeholder that the gate can read and that is not
+ * on its way to where it belongs is a refusal: whoever sends it elsewhere would have sent the
+ * secret.
  *
- * Of an answer the end is kept back while it could be the beginning of a secret, but not for long: it may
- * as well be the end of an answer, and somebody waits for it.
+ * Of an answer the end is kept back while it could be the beginning of a secret, but not for long:
+ * it may as well be the end of an answer, and somebody waits for it.
  */
 #include "sandbox/net/gate/gate.h"
 
@@ -74,7 +75,10 @@ void inject_mask(struct gate *g, struct flow *f)
 
 	for (size_t i = 0; i < g->ncredentials && !l->eof; i++) {
 		const struct rein_net_credential *c = &g->credentials[i];
-		size_t k = is_for(f, c) ? rein_credential_mask(&g->forms[i], (char *)l->buf + l->clear, l->n - l->clear) : 0;
+		size_t k = is_for(f, c)
+				   ? rein_credential_mask(&g->forms[i], (char *)l->buf + l->clear,
+							  l->n - l->clear)
+				   : 0;
 
 		keep = k > keep ? k : keep;
 	}

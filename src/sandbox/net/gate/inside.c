@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looking into TLS, where a rule says so: the connection ends here and another one begins, so that what
- * flows through the lanes between them is plain HTTP and judged as such. The server comes first: a
- * program is answered only after the real host has proved to be the one it asked for.
+ * Looking into TLS, where a rule says so: the connection ends here and another one begins, so that
+ *what flows through the lanes between them is plain HTTP and judged as such. The server comes
+ *first: a program is answered only after the real host has proved to be the one it asked for.
  *
  *	hello read (inspect) -> SHAKE: outer handshake -> inner handshake -> HEAD
  */

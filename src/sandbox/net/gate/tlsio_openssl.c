@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See tlsio.h. TLS 1.2 and later on both sides, HTTP/1.1 the only protocol inside, no renegotiation, no
- * sessions to resume: what was checked once holds for the whole connection and for nothing else.
+ * See tlsio.h. TLS 1.2 and later on both sides, HTTP/1.1 the only protocol inside, no
+ * renegotiation, no sessions to resume: what was checked once holds for the whole connection and
+ * for nothing else.
  */
 #include "sandbox/net/gate/tlsio.h"
 
@@ -88,7 +89,8 @@ static BIO_METHOD *bio_method(void)
 {
 	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rein");
 
-	if (m && BIO_meth_set_read(m, bio_read) && BIO_meth_set_write(m, bio_write) && BIO_meth_set_ctrl(m, bio_ctrl))
+	if (m && BIO_meth_set_read(m, bio_read) && BIO_meth_set_write(m, bio_write) &&
+	    BIO_meth_set_ctrl(m, bio_ctrl))
 		return m;
 	BIO_meth_free(m);
 	return NULL;
@@ -131,17 +133,21 @@ static bool name_it(X509 *x, const char *name)
 	X509_NAME *n = X509_get_subject_name(x);
 
 	/* The field takes 64 characters; the name that counts is in an extension. */
-	return X509_NAME_add_entry_by_txt(n, "O", MBSTRING_ASC, (const unsigned char *)"Rein", -1, -1, 0) &&
+	return X509_NAME_add_entry_by_txt(n, "O", MBSTRING_ASC, (const unsigned char *)"Rein", -1,
+					  -1, 0) &&
 	       (strlen(name) > 64 ||
-		X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1, 0));
+		X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_ASC, (const unsigned char *)name, -1,
+					   -1, 0));
 }
 
 static X509 *begin(const char *name, EVP_PKEY *key)
 {
 	X509 *x = X509_new();
 
-	if (x && X509_set_version(x, 2) && number_it(x) && X509_gmtime_adj(X509_getm_notBefore(x), BEFORE) &&
-	    X509_gmtime_adj(X509_getm_notAfter(x), AFTER) && name_it(x, name) && X509_set_pubkey(x, key))
+	if (x && X509_set_version(x, 2) && number_it(x) &&
+	    X509_gmtime_adj(X509_getm_notBefore(x), BEFORE) &&
+	    X509_gmtime_adj(X509_getm_notAfter(x), AFTER) && name_it(x, name) &&
+	    X509_set_pubkey(x, key))
 		return x;
 	X509_free(x);
 	return NULL;
@@ -181,15 +187,15 @@ static X509 *make_leaf(const struct rein_tlsio *t, const char *name)
 /* --- the authority --- */
 
 /* Only HTTP/1.1 can be read here: whoever speaks something else alone is turned away. */
-static int choose_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_n, const unsigned char *list,
-			   unsigned n, void *arg)
+static int choose_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
+			   const unsigned char *list, unsigned n, void *arg)
 {
 	static const unsigned char ours[] = "\x08http/1.1";
 
 	(void)ssl;
 	(void)arg;
-	return SSL_select_next_proto((unsigned char **)(uintptr_t)ret, ret_n, ours, sizeof(ours) - 1, list, n) ==
-			       OPENSSL_NPN_NEGOTIATED
+	return SSL_select_next_proto((unsigned char **)(uintptr_t)ret, ret_n, ours,
+				     sizeof(ours) - 1, list, n) == OPENSSL_NPN_NEGOTIATED
 		       ? SSL_TLSEXT_ERR_OK
 		       : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -256,7 +262,8 @@ static struct rein_tlsio *tls_open(struct rein_err *err)
 	if (prepare(t))
 		return t;
 	why = ERR_reason_error_string(ERR_peek_last_error());
-	rein_err_set(err, REIN_E_FAILED, "make the box's certificate authority: %s", why ? why : "out of memory");
+	rein_err_set(err, REIN_E_FAILED, "make the box's certificate authority: %s",
+		     why ? why : "out of memory");
 	tls_close(t);
 	return NULL;
 }
@@ -290,7 +297,8 @@ static int tls_trust(struct rein_tlsio *t, const char *pem, size_t n, struct rei
 	ERR_clear_error();
 	return taken ? 0
 		     : rein_err_set(err, REIN_E_INVALID,
-				    "no certificates that servers could be held against: install ca-certificates, "
+				    "no certificates that servers could be held against: install "
+				    "ca-certificates, "
 				    "or name a file of them in SSL_CERT_FILE");
 }
 
@@ -324,14 +332,16 @@ static struct rein_tlsio_conn *conn_new(const struct rein_tlsio *t, SSL_CTX *ctx
 	return c;
 }
 
-static struct rein_tlsio_conn *tls_accept(struct rein_tlsio *t, int fd, const char *name, const uint8_t *first, size_t n)
+static struct rein_tlsio_conn *tls_accept(struct rein_tlsio *t, int fd, const char *name,
+					  const uint8_t *first, size_t n)
 {
 	struct rein_tlsio_conn *c = conn_new(t, t->inner, fd);
 	X509 *leaf = c ? make_leaf(t, name) : NULL;
 
 	if (c)
 		c->first = rein_alloc(n + 1);
-	if (!leaf || !c->first || SSL_use_certificate(c->ssl, leaf) != 1 || SSL_use_PrivateKey(c->ssl, t->leaf_key) != 1) {
+	if (!leaf || !c->first || SSL_use_certificate(c->ssl, leaf) != 1 ||
+	    SSL_use_PrivateKey(c->ssl, t->leaf_key) != 1) {
 		X509_free(leaf);
 		conn_free(c);
 		return NULL;
@@ -406,7 +416,8 @@ static ssize_t tls_read(struct rein_tlsio_conn *c, void *to, size_t n)
 		return 0;
 	}
 	/* An end nobody announced is passed on as one. */
-	if (e == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+	if (e == SSL_ERROR_SSL &&
+	    ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		return 0;
 	errno = EPROTO;
 	return -1;
