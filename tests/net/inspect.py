@@ -83,6 +83,8 @@ cd {T}/files/repo.git; git symbolic-ref HEAD refs/heads/main; git update-server-
 works("git", ALL, ["sh", "-c", "git clone -q https://site.test/files/repo.git got && git -C got log --oneline"], "first")
 
 # what is not
+shutil.copy(T + "/cert", T + "/work/only.crt")
+os.chmod(T + "/work/only.crt", 0o644)
 refused("another path", GET + ["https://site.test/v2/a"], "request")
 r = refused("another method", GET + ["-X", "DELETE", "https://site.test/v1/a"], "request")
 check("403" in box(API, GET + ["-i", "https://site.test/v2/a"]).out, "the program is told, inside its own connection")
@@ -127,7 +129,7 @@ refused("writing where only reading is allowed", GET + ["-d", "x", "https://ro.t
 refused("another name in the handshake", python("raw(b'x', sni='other.test', check=False)"), "sni")
 refused("HTTP/2 alone", python("raw(b'x', alpn=['h2'])"), "handshake")
 refused("plain text", GET + ["http://site.test:443/v1/a"], "not_tls")
-refused("a program that trusts somebody else alone", GET + ["--cacert", T + "/cert", "https://site.test/v1/a"], "handshake")
+refused("a program that trusts somebody else alone", GET + ["--cacert", "only.crt", "https://site.test/v1/a"], "handshake")
 if shutil.which("openssl"):
     r = box(API, ["sh", "-c", "(sleep 0.5; echo R; sleep 1; printf 'GET /admin HTTP/1.1\\r\\nHost: site.test\\r\\n\\r\\n'; sleep 1) | openssl s_client -tls1_2 -connect site.test:443 -servername site.test 2>&1"])
     check(("no renegotiation" in r.out or "request" in {w for _, _, w in r.why}) and not any(x.startswith("http ") for x in r.seen), "a second handshake inside the first", r)
@@ -139,7 +141,7 @@ refused("methods without looking inside", GET + ["https://site.test/v1/a"], "opa
 refused("paths without looking inside", GET + ["https://site.test/v1/a"], "opaque", ["--allow-host", "site.test,path=/v1/*"])
 works("plain HTTP needs no certificate for that", ["--allow-host", "site.test,methods=GET,path=/v1/*"], GET + ["http://site.test/v1/a"], "GET /v1/a")
 refused("plain HTTP, another path", GET + ["http://site.test/v2/a"], "request", ["--allow-host", "site.test,methods=GET,path=/v1/*"])
-r = box(API + ["--agent", "quiet"], GET + ["--cacert", T + "/cert", "https://site.test/v1/a"])
+r = box(API + ["--agent", "quiet"], GET + ["--cacert", "only.crt", "https://site.test/v1/a"])
 check(not r.json.get("violations"), "who is not trusted has violated nothing", r)
 
 # what it leaves alone, and what it gives away
