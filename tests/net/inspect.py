@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Looking into TLS: what it lets through, what it does not get past, and what it leaves alone."""
-import os, shutil, subprocess
+import hashlib, os, shutil, subprocess, threading
 
 from lib import *
 
@@ -51,6 +51,20 @@ def refused(name, command, why, options=API, served=()):
     return r
 
 
+# a program that begins and falls silent: looked at in the end
+stalled = []
+silent = threading.Thread(target=lambda: stalled.append(box(API, python(r'''
+i, o = ssl.MemoryBIO(), ssl.MemoryBIO()
+c = ssl.create_default_context().wrap_bio(i, o, server_hostname="site.test")
+try: c.do_handshake()
+except ssl.SSLWantReadError: pass
+s = socket.create_connection(("site.test", 443), 40); s.sendall(o.read())
+n = 0
+while s.recv(65536): n += 1
+print("ended", n)
+'''), timeout=90)))
+silent.start()
+
 # what is allowed
 works("a request that is allowed", API, GET + ["https://site.test/v1/a?q=/../x"], "GET /v1/a?q=/../x of site.test", "sni ")
 works("another method", API, GET + ["-d", "x=1", "https://site.test/v1/a"], "POST /v1/a of site.test body 3")
@@ -81,6 +95,29 @@ git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first; git push 
 cd {T}/files/repo.git; git symbolic-ref HEAD refs/heads/main; git update-server-info; chmod -R a+rX {T}/files""",
                shell=True, check=True, env=dict(ENV, HOME=T + "/home"), stdout=subprocess.DEVNULL)
 works("git", ALL, ["sh", "-c", "git clone -q https://site.test/files/repo.git got && git -C got log --oneline"], "first")
+
+# a server that takes its time: whoever waits for it does nothing meanwhile
+def busy():
+    ticks = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open(f"/proc/{pid}/comm").read().strip() == "rein-gate" and os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+                ticks += sum(map(int, open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+        except OSError:
+            pass
+    return ticks
+
+
+for url in ("http://site.test/slowly", "https://site.test/slowly"):
+    most, over = [0], threading.Event()
+    def look():
+        while not over.wait(0.1):
+            most[0] = max(most[0], busy())
+    watcher = threading.Thread(target=look); watcher.start()
+    r = box(ALL, ["sh", "-c", f"head -c 30000000 /dev/zero | curl -sS --data-binary @- {url}"])
+    over.set(); watcher.join()
+    spent = most[0] / os.sysconf("SC_CLK_TCK")
+    check(r.status == 0 and "POST /slowly" in r.out and 0 < spent < 1, f"a slow server over {url.split(':')[0]} costs {spent:.2f} s of the gate's time", r)
 
 # what is not
 shutil.copy(T + "/cert", T + "/work/only.crt")
@@ -147,7 +184,6 @@ check(not r.json.get("violations"), "who is not trusted has violated nothing", r
 # what it leaves alone, and what it gives away
 ISSUER = "import ssl,socket; t=connect('%s',check=False); import hashlib; print(hashlib.sha256(t.getpeercert(True)).hexdigest())"
 real = subprocess.run(["openssl", "x509", "-in", T + "/cert", "-outform", "DER"], capture_output=True).stdout
-import hashlib
 r = box(API, python(ISSUER % "other.test"))
 check(hashlib.sha256(real).hexdigest() in r.out, "a host without such a rule keeps its own certificate", r)
 bundle = lambda: box(ALL, ["sh", "-c", 'test "$SSL_CERT_FILE" = "$CURL_CA_BUNDLE" && test "$GIT_SSL_CAINFO" = "$NODE_EXTRA_CA_CERTS" && cat "$SSL_CERT_FILE"'])
@@ -170,4 +206,6 @@ check(p.returncode != 0 and "rein-tls" in p.stderr, "without the module it does 
 for bad in ("site.test,inspect,raw", "10.0.0.1,inspect", "site.test,methods=get", "site.test,methods=", "site.test,methods=GET+", "site.test,path=v1", "site.test,path=/a?b"):
     r = box(["--allow-host", bad], ["true"])
     check(r.status == 2 or r.status == 64 or "host rule" in r.err + json.dumps(r.json), f"the rule {bad}", r)
+silent.join()
+check(stalled and "slow" in {w for _, _, w in stalled[0].why} and "ended" in stalled[0].out, "a handshake that does not come to an end", stalled and stalled[0])
 finish()

@@ -124,6 +124,10 @@ class Web(http.server.SimpleHTTPRequestHandler):
         log("http", self.server.server_address[0], self.server.server_address[1], self.command, self.path,
             self.headers.get("Host", "-"))
         n = int(self.headers.get("Content-Length") or 0)
+        if self.path == "/slowly":  # whoever sends must wait
+            for _ in range(10):
+                time.sleep(0.2)
+                n -= len(self.rfile.read(min(n, 65536)))
         body = self.rfile.read(n)
         if self.headers.get("Transfer-Encoding") == "chunked":
             while True:

@@ -387,6 +387,7 @@ void flow_pump(struct gate *g, struct flow *f)
 	f->starved = f->busy = false;
 	for (int round = 0; round < ROUNDS; round++) {
 		enum moved up, down;
+		size_t clear;
 
 		if (f->dead)
 			return;
@@ -415,13 +416,12 @@ void flow_pump(struct gate *g, struct flow *f)
 			flow_end(g, f, false);
 			return;
 		}
-		/* an answer may have cleared what was held back */
+		/* an answer may have cleared what was held back; else an edge tells when there is more to do */
+		clear = f->up.clear;
 		if (f->look == LOOK_AWAY || f->answered)
 			inspect(g, f);
-		if (up == STUCK && down == STUCK && f->up.at == f->up.clear)
+		if (up == STUCK && down == STUCK && f->up.clear == clear)
 			return;
-		if (up == STUCK && down == STUCK)
-			break;
 	}
 	/* More to do, and no edge will tell: come back after the others. */
 	if (!f->dead && !f->closing)
