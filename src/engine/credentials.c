@@ -74,17 +74,28 @@ static int from_variable(const struct rein_run_opts *o, struct rein_run *r, cons
 	return rein_credential_set(c, (struct rein_str){value, strlen(value)}, err);
 }
 
-static int from_file(struct rein_run *r, const char *path, struct rein_net_credential *c,
+/* A policy has no shell before it. */
+static char *at_home(const char *path)
+{
+	const char *home = getenv("HOME");
+
+	return rein_starts(path, "~/") && home ? rein_asprintf("%s%s", home, path + 1)
+					       : rein_strdup(path);
+}
+
+static int from_file(struct rein_run *r, const char *name, struct rein_net_credential *c,
 		     struct rein_err *err)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	auto_free char *real = realpath(path, NULL);
+	auto_free char *path = at_home(name), *real = path ? realpath(path, NULL) : NULL;
+	auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
 	char text[REIN_CREDENTIAL_MAX + 2];
 	size_t n = 0;
 	struct stat st;
 	int rc;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (!path)
+		return rein_err_nomem(err);
+	if (fd < 0 || fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && !real))
 		return rein_err_errno(err, "credential %s: open '%s'", c->name, path);
 	while (n < sizeof(text)) {
 		ssize_t got = read(fd, text + n, sizeof(text) - n);
@@ -99,7 +110,7 @@ static int from_file(struct rein_run *r, const char *path, struct rein_net_crede
 	}
 	rc = rein_credential_set(c, (struct rein_str){text, n}, err);
 	explicit_bzero(text, sizeof(text));
-	if (rc == 0 && S_ISREG(st.st_mode) && real && !rein_strlist_has(&r->hide, real) &&
+	if (rc == 0 && S_ISREG(st.st_mode) && !rein_strlist_has(&r->hide, real) &&
 	    rein_strlist_add(&r->hide, real) < 0)
 		return rein_err_nomem(err);
 	return rc;
@@ -187,5 +198,16 @@ int rein_credentials_word(const char *word, struct rein_err *err)
 	auto_free struct rein_net_credential *c = rein_alloc(sizeof(*c));
 	struct rein_credential_from from;
 
-	return c ? rein_credential_parse(word, c, &from, err) : rein_err_nomem(err);
+	if (!c)
+		return rein_err_nomem(err);
+	if (rein_credential_parse(word, c, &from, err) < 0)
+		return -err->code;
+	/* a policy is not of one place: what is there under such a name is anybody's */
+	if (from.kind == REIN_CREDENTIAL_FILE && from.name[0] != '/' &&
+	    !rein_starts(from.name, "~/"))
+		return rein_err_set(
+			err, REIN_E_INVALID,
+			"credential %s: '%s' must be an absolute path, or begin with ~/", c->name,
+			from.name);
+	return 0;
 }

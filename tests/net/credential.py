@@ -75,6 +75,14 @@ with open(T + "/home/cred.yaml", "w") as f:
     f.write("version: 1\nnetwork: {allow: [site.test], credentials: ['API=env:SOURCE_A,host=site.test', 'OTHER=env:NOT_SET,host=not.allowed.test']}\n")
 puts("by a policy", ["--policy", T + "/home/cred.yaml"], 'curl -sS -H "Authorization: $API" https://site.test/say/body', "Authorization " + REAL)
 
+with open(T + "/home/cred.yaml", "w") as f:
+    f.write("version: 1\nnetwork: {allow: [site.test], credentials: ['API=file:~/secret.txt,host=site.test']}\n")
+puts("by a policy, from a file at home", ["--policy", T + "/home/cred.yaml"], 'curl -sS -H "Authorization: $API" https://site.test/say/body; cat $HOME/secret.txt; true', "Authorization " + FILED)
+with open(T + "/home/bad.yaml", "w") as f:
+    f.write("version: 1\nnetwork: {credentials: ['API=file:secret.txt,host=site.test']}\n")
+r = box(["--policy", T + "/home/bad.yaml"], ["true"])
+check(r.status != 0 and "bad.yaml:2" in r.err + json.dumps(r.json) and "absolute path" in r.err + json.dumps(r.json), "a policy's file has a whole path", r)
+
 # where it does not
 refused("another host that is looked into", ONE, 'curl -sS -H "Authorization: Bearer $API" https://pkg.test/')
 refused("another host, in plain text", ONE, 'curl -sS -H "Authorization: Bearer $API" http://other.test/')
