@@ -133,7 +133,8 @@ struct lasting {
 
 #define VAR_BUCKETS 64
 #define CX_CHOICES  12
-#define CX_ROUNDS   8
+#define CX_VALUES   8  /* of a variable that are tried one by one */
+#define CX_ROUNDS   16 /* and with each of them, whether another is set */
 #define CX_FDS	    32
 
 struct ctx {

@@ -422,7 +422,7 @@ static const struct word *substitute(struct ctx *cx, const struct param *m, cons
 		return absent ? m->arg : NULL;
 	case OP_ALT:
 		/* an unknown variable may be set or not: one round for each */
-		if (perhaps ? val_choose(cx, m->name, true, 2) == 1 : absent) {
+		if (perhaps ? !val_is_set_round(cx, m->name) : absent) {
 			*empty = true;
 			return NULL;
 		}

@@ -6,7 +6,7 @@
 #include "classify/internal.h"
 
 #define MAX_CALLS  24
-#define MAX_ROUNDS CX_ROUNDS
+#define MAX_ROUNDS CX_VALUES
 
 struct data data_known(struct rein_str s)
 {

@@ -26,7 +26,7 @@ struct pval {
 
 /* var.c */
 void val_change_case(struct ctx *cx, struct rein_str *s, bool upper);
-unsigned val_choose(struct ctx *cx, struct rein_str name, bool presence, unsigned n);
+bool val_is_set_round(struct ctx *cx, struct rein_str name); /* of one that may be or not */
 struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value *vals, unsigned n);
 
 /* param.c */

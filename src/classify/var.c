@@ -279,11 +279,12 @@ void rounds_end(struct ctx *cx, struct rounds old)
 	cx->first_choice = old.first_choice;
 }
 
-/* Which of n ways in this round. */
-unsigned val_choose(struct ctx *cx, struct rein_str name, bool presence, unsigned n)
+/* Which of n ways in this round. Not combined: there are rounds without it. */
+static unsigned choose(struct ctx *cx, struct rein_str name, bool presence, unsigned n, bool *ret_combined)
 {
 	struct choice *c;
 
+	*ret_combined = true;
 	for (unsigned i = cx->first_choice; i < cx->n_choices; i++) {
 		c = &cx->choices[i];
 		if (c->presence == presence && rein_str_eq(c->name, name))
@@ -292,6 +293,7 @@ unsigned val_choose(struct ctx *cx, struct rein_str name, bool presence, unsigne
 	if (cx->n_choices == CX_CHOICES || cx->rounds * n > CX_ROUNDS) {
 		if (n > cx->rounds) /* too many to combine: each at least once */
 			cx->rounds = n;
+		*ret_combined = false;
 		return cx->round % n;
 	}
 	c = &cx->choices[cx->n_choices++];
@@ -300,13 +302,29 @@ unsigned val_choose(struct ctx *cx, struct rein_str name, bool presence, unsigne
 	return cx->round / c->stride % n;
 }
 
+bool val_is_set_round(struct ctx *cx, struct rein_str name)
+{
+	bool combined;
+
+	return choose(cx, name, true, 2, &combined) == 0;
+}
+
 struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value *vals, unsigned n)
 {
+	bool combined;
 	unsigned k;
 
 	if (!vals || n < 2)
 		return vals;
-	for (k = val_choose(cx, name, false, n); k--;)
+	k = choose(cx, name, false, n, &combined);
+	if (!combined) { /* any of them */
+		struct value *any = value_new(cx, STR("\001"), 0);
+
+		for (; vals; vals = vals->next)
+			any->taint |= vals->taint;
+		return any;
+	}
+	while (k--)
 		vals = vals->next;
 	return vals;
 }
