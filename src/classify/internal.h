@@ -279,17 +279,22 @@ void undo_to(struct ctx *cx, struct undo *mark);
 void undo_push_cwd(struct ctx *cx);
 struct field field_from_data(struct ctx *cx, const struct data *d, struct range at);
 
+/* stream.c */
+struct data data_known(struct rein_str s);
+struct data data_unknown(unsigned taint);
+struct data data_join(struct ctx *cx, struct data a, struct data b);
+void run_redirs(struct ctx *cx, struct redir *r, struct io *io, struct fields *out);
+struct data deliver(struct ctx *cx, const struct fields *out, struct data d); /* what was printed, to where it goes */
+
+/* exec.c */
+struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
+
 /* run.c */
 struct data run_node(struct ctx *cx, struct node *n, struct io *io);
 struct data run_list(struct ctx *cx, struct node *n, struct io *io);
 struct data run_subshell(struct ctx *cx, struct node *n, struct io *io);
 struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io);
-struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
-void run_redirs(struct ctx *cx, struct redir *r, struct io *io, struct fields *out);
 void run_uncalled(struct ctx *cx);
-struct data data_known(struct rein_str s);
-struct data data_unknown(unsigned taint);
-struct data data_join(struct ctx *cx, struct data a, struct data b);
 
 /* args.c: one call of a known program */
 struct got {
