@@ -2,7 +2,7 @@
 /*
  * Shared by the files of the policy. A policy file is read into nodes (yaml.c), nodes into structs by
  * tables of fields (field.c, schema.c), structs are joined over layers (policy.c) and matched
- * (match.c, decide.c, effects.c).
+ * (match.c, call.c, fit.c, decide.c, effects.c).
  */
 #ifndef REIN_POLICY_INTERNAL_H
 #define REIN_POLICY_INTERNAL_H

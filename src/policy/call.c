@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does a program that would start fit what a rule says of programs, sub-commands, options and words? */
+#include "policy/judging.h"
+
+/* Options that take the next word, for programs whose sub-command stands behind them. */
+static const struct {
+	const char *program;
+	const char *options; /* each with a space on both sides */
+} valued[] = {
+	{"git", " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix "},
+	{"docker", " -H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey "},
+	{"podman", " --connection -c --log-level --root --runroot --storage-driver --url "},
+	{"kubectl", " -n --namespace --context --kubeconfig -s --server --cluster --user --as --token "},
+	{"helm", " -n --namespace --kube-context --kubeconfig --registry-config --repository-config "},
+	{"npm", " --prefix -w --workspace --registry --userconfig -C "},
+	{"yarn", " --cwd "},
+	{"pnpm", " -C --dir --filter -F "},
+	{"cargo", " -C --config -Z --color "},
+	{"aws", " --profile --region --output --endpoint-url --query "},
+	{"gcloud", " --project --account --configuration --format --impersonate-service-account "},
+	{"az", " --subscription -o --output --query "},
+	{"terraform", " "},
+	{"gh", " -R --repo --hostname "},
+	{"systemctl", " -H --host -M --machine -t --type -p --property -n --lines -o --output -s --signal "},
+	{"apt-get", " -o -c -t --target-release --config-file --option "},
+	{"apt", " -o -c -t --target-release --config-file --option "},
+	{"pip", " --python --log --proxy --retries --timeout --cert --cache-dir "},
+};
+
+static const char *options_of(struct rein_str program)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(valued); i++)
+		if (rein_str_eq(rein_str(valued[i].program), program))
+			return valued[i].options;
+	return NULL;
+}
+
+struct rein_str base_of(struct rein_str s)
+{
+	/* longer than the kernel takes: no name of a program, and not to be searched for every rule */
+	const char *slash = s.n && s.n <= 4096 ? memrchr(s.p, '/', s.n) : NULL;
+
+	return slash ? (struct rein_str){slash + 1, (size_t)(s.p + s.n - slash - 1)} : s;
+}
+
+static bool takes_next(const char *options, struct rein_str w)
+{
+	char key[64];
+
+	if (w.n + 3 > sizeof(key))
+		return false;
+	key[0] = ' ';
+	memcpy(key + 1, w.p, w.n);
+	key[w.n + 1] = ' ';
+	key[w.n + 2] = '\0';
+	return strstr(options, key) != NULL;
+}
+
+static bool is_option(struct rein_str w)
+{
+	return w.n > 1 && w.p[0] == '-';
+}
+
+/* "push", or "remote add": the words from `at` on, options between them left out. */
+static enum match words_are(const char *want, const struct rein_call *c, size_t at)
+{
+	enum match m = MATCH_YES;
+
+	while (*want) {
+		size_t n = strcspn(want, " ");
+		struct rein_str one = {want, n};
+		char pattern[128];
+		const char *list[] = {pattern};
+		struct strs single = {list, 1};
+		enum match k;
+
+		while (at < c->n && is_option(c->words[at]))
+			at++;
+		if (at >= c->n || n >= sizeof(pattern))
+			return MATCH_NO;
+		memcpy(pattern, one.p, n);
+		pattern[n] = '\0';
+		k = match_word(&single, c->words[at++]);
+		if (k < m)
+			m = k;
+		if (m == MATCH_NO)
+			return m;
+		want += n;
+		want += strspn(want, " ");
+	}
+	return m;
+}
+
+static enum match match_subcommand(const struct strs *patterns, const struct rein_call *c)
+{
+	const char *options = options_of(base_of(c->words[0]));
+	enum match best = MATCH_NO;
+	bool unsure = false; /* an option whose arity is not known stood before */
+
+	for (size_t i = 1; i < c->n; i++) {
+		struct rein_str w = c->words[i];
+
+		if (is_option(w)) {
+			if (options && takes_next(options, w))
+				i++;
+			else if (!options && !memchr(w.p, '=', w.n))
+				unsure = true;
+			continue;
+		}
+		for (size_t k = 0; k < patterns->n; k++) {
+			enum match m = words_are(patterns->v[k], c, i);
+
+			if (m == MATCH_YES && unsure)
+				m = MATCH_MAYBE;
+			if (m > best)
+				best = m;
+		}
+		/* the word may have been that option's value: the next one is a candidate too */
+		if (!unsure || !is_option(c->words[i - 1]))
+			break;
+	}
+	return best;
+}
+
+static enum match match_flag(const char *flag, struct rein_str w)
+{
+	size_t n = strlen(flag);
+
+	if (w.n && w.p[0] == REIN_WORD_ANY)
+		return MATCH_MAYBE;
+	if (!w.n || (w.p[0] != '-' && w.p[0] != '+'))
+		return MATCH_NO;
+	if (w.n >= n && !memcmp(w.p, flag, n) && (w.n == n || w.p[n] == '='))
+		return MATCH_YES;
+	if (flag[0] == '-' && flag[1] == '-') /* an abbreviation */
+		return w.n > 4 && w.n < n && !memcmp(w.p, flag, w.n) ? MATCH_MAYBE : MATCH_NO;
+	if (n == 2 && w.p[0] == flag[0] && w.p[1] != '-' && memchr(w.p + 1, flag[1], w.n - 1)) {
+		for (size_t i = 1; i < w.n; i++)
+			if (!((w.p[i] >= 'a' && w.p[i] <= 'z') || (w.p[i] >= 'A' && w.p[i] <= 'Z')))
+				return MATCH_MAYBE;
+		return w.n <= 6 ? MATCH_YES : MATCH_MAYBE; /* a cluster, or a value that is attached */
+	}
+	return MATCH_NO;
+}
+
+static enum match match_flags(const struct strs *flags, const struct rein_call *c)
+{
+	enum match best = MATCH_NO;
+
+	for (size_t i = 1; i < c->n && !rein_str_eq(c->words[i], STR("--")); i++)
+		for (size_t k = 0; k < flags->n; k++) {
+			enum match m = match_flag(flags->v[k], c->words[i]);
+
+			if (m > best)
+				best = m;
+		}
+	return best;
+}
+
+static bool from_system(struct rein_str program)
+{
+	static const char *const dirs[] = {"/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/",
+					   "/usr/local/sbin/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		size_t n = strlen(dirs[i]);
+
+		if (program.n > n && !memcmp(program.p, dirs[i], n) && !memchr(program.p + n, '/', program.n - n))
+			return true;
+	}
+	return false;
+}
+
+static enum match match_program(const struct rule *r, struct rein_str program)
+{
+	struct rein_str base;
+	enum match m;
+
+	if (program.n > 4096) /* longer than the kernel takes: whatever becomes of it */
+		return MATCH_MAYBE;
+	base = base_of(program);
+
+	if (program.n == base.n)
+		return match_word(&r->program, program);
+	m = match_word(&r->program, program);
+	if (m == MATCH_YES)
+		return m;
+	m = match_word(&r->program, base);
+	/* ./git is called git but need not be it: no reason to allow, reason enough to stop */
+	if (m == MATCH_YES && r->c.decide - 1 == REIN_ALLOW && !from_system(program))
+		return MATCH_MAYBE;
+	return m;
+}
+
+static enum match match_arguments(const struct strs *patterns, const struct rein_call *c)
+{
+	enum match best = MATCH_NO;
+
+	for (size_t i = 1; i < c->n; i++) {
+		enum match m = match_word(patterns, c->words[i]);
+
+		if (m > best)
+			best = m;
+	}
+	return best;
+}
+
+enum match match_call(const struct rule *r, const struct rein_call *c)
+{
+	enum match m = MATCH_YES;
+
+	if (r->program.n)
+		m = match_program(r, c->words[0]);
+	if (m && r->subcommand.n)
+		m = least(m, match_subcommand(&r->subcommand, c));
+	if (m && r->flags.n)
+		m = least(m, match_flags(&r->flags, c));
+	if (m && r->arguments.n)
+		m = least(m, match_arguments(&r->arguments, c));
+	return m;
+}
