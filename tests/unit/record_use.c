@@ -724,7 +724,7 @@ static void fill_much(struct rein_record *r, unsigned n)
 
 static void flip(const char *name, off_t at)
 {
-	char path[200], c;
+	char path[200], c = 0;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/audit/%s", dir, name);
