@@ -399,8 +399,11 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 			say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
-	if (!is_call(c, k))
+	if (!is_call(c, k)) {
+		if (s == SINK_DEL && code_lang_is(c, LANG_PERL)) /* of $_ */
+			say(c, REIN_LEVEL_DANGEROUS, name, "deletes files that are only known when it runs");
 		return;
+	}
 	switch (s) {
 	case SINK_SHELL:
 		*flags |= 8;

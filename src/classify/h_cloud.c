@@ -47,7 +47,9 @@ static void secret_reads(struct ctx *cx, struct call *c)
 		if (str_in(s, "get-secret-value batch-get-secret-value get-session-token "
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
-			      "get-federation-token generate-data-key get-authorization-token"))
+			      "get-federation-token generate-data-key get-authorization-token "
+			      "create-for-rbac create-access-key create-service-specific-credential") ||
+		    (i && str_is(s, "create") && str_in(c->ops.v[i - 1].s, "keys token tokens credentials credential")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "hands out credentials");
 		else if (secret && str_in(s, "access read get reveal download export show "
@@ -192,6 +194,13 @@ struct data h_gh(struct ctx *cx, struct call *c)
 	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "token"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at,
 		    STR("token"), "prints a credential");
+	/* git fetches it; nothing changes at the service */
+	if (c->ops.n > 1 && ((str_in(c->ops.v[0].s, "pr mr") && str_is(c->ops.v[1].s, "checkout")) ||
+			     (str_is(c->ops.v[0].s, "repo") && str_is(c->ops.v[1].s, "clone")))) {
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->ops.v[1].at, NULL,
+		     "fetches into the workspace");
+		return data_unknown(TAINT_NET);
+	}
 	return h_verbs(cx, c);
 }
 

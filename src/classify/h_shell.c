@@ -260,7 +260,7 @@ struct data h_alias(struct ctx *cx, struct call *c)
 		al->text = str_from(s, al->name.n + 1);
 		al->next = cx->aliases;
 		cx->aliases = al;
-		if (know_find(cx, al->name))
+		if (know_find(cx, al->name) && !str_in(al->name, "l la ll lt")) /* everybody's own */
 			h_say(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_RISKY, c->ops.v[i].at, al->name,
 			    "gives a known command another meaning");
 	}
