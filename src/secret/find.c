@@ -23,9 +23,14 @@ const size_t secret_formats_n = ARRAY_SIZE(secret_formats);
 /* Filled on first use. */
 static unsigned short class_of[256];
 static unsigned char first_of[256]; /* 1: a format may begin, 2: '=' or ':', 4: other structure */
-static unsigned char pair_of[8192]; /* bit set: a format begins with these two bytes */
+static unsigned char pair_of[8192]; /* bit set: a format, or another structure, begins with these two bytes */
 static unsigned char chain[NFORMATS], chain_of[256]; /* formats by first byte, numbered from 1 */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void pair(unsigned char a, unsigned char b)
+{
+	pair_of[(a << 8 | b) >> 3] |= (unsigned char)(1u << (b & 7));
+}
 
 static void prepare(void)
 {
@@ -48,7 +53,7 @@ static void prepare(void)
 			      b = (unsigned char)formats[i].prefix[1];
 
 		first_of[a] |= 1;
-		pair_of[(a << 8 | b) >> 3] |= (unsigned char)(1u << (b & 7));
+		pair(a, b);
 		chain[i] = chain_of[a];
 		chain_of[a] = (unsigned char)(i + 1);
 	}
@@ -58,6 +63,20 @@ static void prepare(void)
 	first_of['e'] |= 4; /* eyJ: JSON web token */
 	first_of['B'] |= 4; /* Bearer, Basic */
 	first_of['b'] |= 4;
+	pair('-', '-');
+	pair('e', 'y');
+	for (const char *s = "eEaA"; *s; s++) {
+		pair('B', (unsigned char)*s);
+		pair('b', (unsigned char)*s);
+	}
+}
+
+/* Most bytes are ruled out by themselves and the next. */
+static bool may_begin(struct rein_str t, size_t i)
+{
+	unsigned char a = (unsigned char)t.p[i], b = i + 1 < t.n ? (unsigned char)t.p[i + 1] : 0;
+
+	return first_of[a] & 2 || (first_of[a] && pair_of[(a << 8 | b) >> 3] & 1u << (b & 7));
 }
 
 size_t rein_secret_formats(void)
@@ -210,6 +229,39 @@ const char *const secret_not_words[] = {
 	"key_file", "secretsmanager", "token_type", "tokenize", NULL,
 };
 
+/* Something that every word above holds: most names are done with here. */
+static bool telling(const char *low)
+{
+	for (; *low; low++)
+		switch (*low) {
+		case 'p':
+			if (!strncmp(low, "pass", 4) || !strncmp(low, "pwd", 3))
+				return true;
+			break;
+		case 's':
+			if (!strncmp(low, "secret", 6))
+				return true;
+			break;
+		case 't':
+			if (!strncmp(low, "token", 5))
+				return true;
+			break;
+		case 'k':
+			if (!strncmp(low, "key", 3))
+				return true;
+			break;
+		case 'c':
+			if (!strncmp(low, "credential", 10))
+				return true;
+			break;
+		case 'x':
+			if (!strncmp(low, "x-auth", 6))
+				return true;
+			break;
+		}
+	return false;
+}
+
 bool rein_secret_name(struct rein_str name)
 {
 	char low[SECRET_NAME_MAX + 1];
@@ -221,6 +273,8 @@ bool rein_secret_name(struct rein_str name)
 		low[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 	}
 	low[n] = '\0';
+	if (!telling(low))
+		return false;
 	for (const char *const *w = secret_not_words; *w; w++)
 		if (strstr(low, *w))
 			return false;
@@ -361,7 +415,7 @@ bool rein_secret_next(struct rein_str t, size_t from, enum rein_secret_want want
 
 	pthread_once(&once, prepare);
 	for (size_t i = from; i < t.n; i++) {
-		if (!first_of[(unsigned char)t.p[i]] || !secret_at(t, i, &f) || f.hit.at < from)
+		if (!may_begin(t, i) || !secret_at(t, i, &f) || f.hit.at < from)
 			continue;
 		if (want == REIN_SECRET_LIKELY && !secret_likely(t, &f))
 			continue;

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -187,9 +188,31 @@ static void test_stream(void **state)
 	same(&own, &other, "stream");
 }
 
+/* Every word that makes a name one of a secret does, in either case and anywhere in it. */
+static void test_names(void **state)
+{
+	(void)state;
+	for (const char *const *w = secret_words; *w; w++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "MY_%s", *w);
+		assert_true(rein_secret_name(rein_str(*w)));
+		assert_true(rein_secret_name(rein_str(name)));
+		for (char *c = name; *c; c++)
+			*c = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);
+		assert_true(rein_secret_name(rein_str(name)));
+	}
+	for (const char *const *w = secret_not_words; *w; w++)
+		assert_false(rein_secret_name(rein_str(*w)));
+	assert_true(rein_secret_name(STR("pass")));
+	assert_false(rein_secret_name(STR("compass")));
+	assert_false(rein_secret_name(STR("path")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_likely),
 		cmocka_unit_test(test_same),
