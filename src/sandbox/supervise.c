@@ -213,12 +213,13 @@ static bool read_rights(pid_t pid, struct rights *r)
  * Of this thread only, hence the raw calls: become who the caller is. Without root the caller is who
  * we are, in a namespace over which we have no file rights.
  */
-static bool assume(const struct rein_supervisor *s, pid_t pid)
+static bool assume(struct rein_supervisor *s, pid_t pid)
 {
 	struct rights r;
 
 	if (!s->root)
 		return true;
+	s->itself = false;
 	/* Without any capability nobody in the box can be another than we are. */
 	if (!s->caps)
 		return sys_caps_set(SYS_CAP(CAP_SYS_PTRACE), s->all, 0) == 0;
@@ -234,20 +235,22 @@ static bool assume(const struct rein_supervisor *s, pid_t pid)
 }
 
 /* Ourselves again: the next caller is looked at with our own rights. */
-static bool regain(const struct rein_supervisor *s)
+static bool regain(struct rein_supervisor *s)
 {
-	if (!s->root)
+	if (!s->root || s->itself)
 		return true;
 	if (sys_caps_set(s->all, s->all, 0) < 0)
 		return false;
 	syscall(SYS_setfsuid, 0);
 	syscall(SYS_setfsgid, 0);
+	s->itself = true;
 	return true;
 }
 
 /* Inside a tree whose move has been permitted, ownership does not matter: rename(2) ignores it too. */
-static bool assume_tree(const struct rein_supervisor *s)
+static bool assume_tree(struct rein_supervisor *s)
 {
+	s->itself = false;
 	return !s->root || sys_caps_set(TREE_CAPS, s->all, 0) == 0;
 }
 

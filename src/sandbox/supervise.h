@@ -32,6 +32,7 @@ struct rein_supervisor {
 	int box_root; /* its root directory, once there was something to do */
 	bool root;    /* we have rights the box has not: lay them down */
 	uint64_t all; /* what we have ourselves, for looking at the caller */
+	bool itself;  /* the thread's rights are those; false: a caller's, or not known */
 	uint64_t caps;
 	uint64_t devs[32];
 	uint32_t ndevs;

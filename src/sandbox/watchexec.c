@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See watchexec.h. Everything is read in as few system calls as it can: the caller waits meanwhile. */
+/* See watchexec.h. Everything is read in as few system calls as it can: the caller waits meanwhile.
+ */
 #include "sandbox/watchexec.h"
 
 #include <errno.h>
@@ -82,14 +83,37 @@ static char *fetch_string(pid_t pid, uint64_t at, size_t max, bool *cut)
 	return rein_strdup(text);
 }
 
-/* The pointers first, then all strings in one call, each as far as its page goes. */
-static void fetch_words(pid_t pid, uint64_t at, bool narrow, struct rein_exec *x)
+/*
+ * The path and the list of words, both needed always, in one call. *got_list: bytes of the list;
+ * short if the path's page is all that could be read.
+ */
+static char *fetch_both(pid_t pid, uint64_t path, uint64_t list, void *to, size_t max,
+			ssize_t *got_list, bool *cut)
 {
-	uint64_t pointers[REIN_EXEC_WORDS];
+	char text[PAGE + 1];
+	size_t n = PAGE - path % PAGE, m = PAGE - list % PAGE;
+	struct iovec ours[2] = {{text, n}, {to, m < max ? m : max}};
+	struct iovec theirs[2] = {{(void *)(uintptr_t)path, n},
+				  {(void *)(uintptr_t)list, m < max ? m : max}};
+	ssize_t got = path ? process_vm_readv(pid, ours, 2, theirs, list ? 2 : 1, 0) : -1;
+
+	*got_list = -1;
+	if (got < (ssize_t)n ||
+	    !memchr(text, 0, n)) /* it goes on in the next page, or the list is elsewhere */
+		return fetch_string(pid, path, PAGE, cut);
+	/* a list that goes over into the next page is read by itself */
+	if (list && (size_t)got == n + ours[1].iov_len && ours[1].iov_len == max)
+		*got_list = (ssize_t)max;
+	return rein_strdup(text);
+}
+
+/* All strings in one call, each as far as its page goes; got: bytes of pointers. */
+static void fetch_words(pid_t pid, uint64_t *pointers, ssize_t got, bool narrow,
+			struct rein_exec *x)
+{
 	char room[REIN_EXEC_WORDS * 256];
 	struct iovec theirs[REIN_EXEC_WORDS];
 	auto_buf struct rein_buf b = REIN_BUF(1 << 17);
-	ssize_t got = at ? fetch(pid, at, pointers, sizeof(pointers)) : -1;
 	size_t n = 0, width = narrow ? 4 : 8, have = got > 0 ? (size_t)got / width : 0;
 
 	for (; n < have && n < REIN_EXEC_WORDS; n++) {
@@ -115,8 +139,9 @@ static void fetch_words(pid_t pid, uint64_t at, bool narrow, struct rein_exec *x
 				rein_buf_cstr(&b, p);
 			} else {
 				/* longer than a look: by itself */
-				auto_free char *whole = fetch_string(
-					pid, (uint64_t)(uintptr_t)theirs[i].iov_base, REIN_EXEC_WORD, &x->cut);
+				auto_free char *whole =
+					fetch_string(pid, (uint64_t)(uintptr_t)theirs[i].iov_base,
+						     REIN_EXEC_WORD, &x->cut);
 
 				rein_buf_cstr(&b, whole ? whole : "");
 			}
@@ -160,23 +185,27 @@ static int32_t parent_of(pid_t pid)
 }
 
 /* A search along PATH asks for many files that are not there: those are no executions. */
-static bool is_there(int box_root, pid_t pid, const struct call *c, const struct seccomp_notif *n, const char *path)
+static bool is_there(int box_root, pid_t pid, const struct call *c, const struct seccomp_notif *n,
+		     const char *path)
 {
 	char full[PATH_MAX + 64];
 	struct stat st;
 
 	if (!*path) /* execveat of a descriptor */
 		return true;
-	/* whoever changed his root sees other files; he is the box's own and this is for the record */
+	/* whoever changed his root sees other files; he is the box's own and this is for the record
+	 */
 	if (*path == '/' && box_root >= 0)
-		return fstatat(box_root, path + strspn(path, "/"), &st, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 ||
+		return fstatat(box_root, path + strspn(path, "/"), &st,
+			       AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 ||
 		       errno != ENOENT;
 	if (*path == '/')
 		snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path);
 	else if (c->dir < 0 || (int)n->data.args[c->dir] == AT_FDCWD)
 		snprintf(full, sizeof(full), "/proc/%d/cwd/%s", (int)pid, path);
 	else
-		snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", (int)pid, (int)n->data.args[c->dir], path);
+		snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", (int)pid,
+			 (int)n->data.args[c->dir], path);
 	/* a link's target is looked up in our own tree: the link itself is enough */
 	return lstat(full, &st) == 0 || errno != ENOENT;
 }
@@ -186,15 +215,20 @@ int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n,
 	const struct call *c = call_of(&n->data);
 	pid_t pid = (pid_t)n->pid;
 	struct rein_exec x = {.pid = pid, .at_ns = rein_mono_ns() - w->begun_ns};
+	uint64_t pointers[REIN_EXEC_WORDS];
+	ssize_t got = -1;
 
 	if (!c || !w->on)
 		return 1;
-	x.path = fetch_string(pid, n->data.args[c->path], PAGE, &x.cut);
+	x.path = fetch_both(pid, n->data.args[c->path], n->data.args[c->words], pointers,
+			    sizeof(pointers), &got, &x.cut);
 	if (!x.path || !is_there(box_root, pid, c, n, x.path)) {
 		rein_free(x.path);
 		return 1;
 	}
-	fetch_words(pid, n->data.args[c->words], c->narrow, &x);
+	if (got < 0 && n->data.args[c->words])
+		got = fetch(pid, n->data.args[c->words], pointers, sizeof(pointers));
+	fetch_words(pid, pointers, got, c->narrow, &x);
 	x.parent = parent_of(pid);
 	x.refused = w->judge && x.words && !w->judge(w->judge_arg, &x);
 	rein_execs_add(&w->seen, &x);
