@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -35,6 +36,7 @@
 #include "sys/sys.h"
 
 #define WORDS 24
+#define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
 
 static const struct backend {
 	const char *name, *program;
@@ -74,6 +76,7 @@ struct session {
 	const char *id;
 	char pid_file[PATH_MAX];
 	char root[PATH_MAX]; /* where the runtime keeps its own state */
+	int lock;	     /* on it, while rein lives */
 	pid_t pid;
 	int pidfd, signals;
 	int control, theirs; /* to the executor inside; -1: there is none */
@@ -574,6 +577,46 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	return rc;
 }
 
+/* "ID.PROGRAM" of a rein that was killed: nobody told its runtime to take its groups away. */
+static void collect(int dir, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	auto_free char *id = dot ? rein_strndup(name, (size_t)(dot - name)) : NULL;
+	auto_close int lock = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct session dead = {.id = id};
+
+	if (!id || lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
+		if (rein_streq(backends[i].program, dot + 1))
+			dead.backend = &backends[i];
+	if (!dead.backend)
+		return;
+	snprintf(dead.root, sizeof(dead.root), ROOTS "/%s", name);
+	tell_runtime(&dead, "delete", "--force", NULL);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* Under the directory's lock, so that nobody takes a new one for a dead one's. */
+static int open_root(struct session *s, struct rein_err *err)
+{
+	auto_closedir DIR *d = NULL;
+	struct dirent *e;
+
+	if (mkdir(ROOTS, 0700) == 0 || errno == EEXIST)
+		d = opendir(ROOTS);
+	if (!d || flock(dirfd(d), LOCK_EX) < 0)
+		return rein_err_errno(err, "open '" ROOTS "'");
+	while ((e = readdir(d)))
+		if (e->d_name[0] != '.')
+			collect(dirfd(d), e->d_name);
+	if (mkdir(s->root, 0700) == 0)
+		s->lock = open(s->root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) < 0)
+		return rein_err_errno(err, "make '%s'", s->root);
+	return 0;
+}
+
 /* With a kernel of its own, nothing of the caller's: see inlet.h. */
 static int open_streams(struct session *s, struct rein_err *err)
 {
@@ -596,6 +639,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 			    .id = id,
 			    .pidfd = -1,
 			    .signals = -1,
+			    .lock = -1,
 			    .control = -1,
 			    .theirs = -1,
 			    .memory = -1,
@@ -608,7 +652,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 	if (!bundle)
 		return rein_err_nomem(err);
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
-	snprintf(s.root, sizeof(s.root), "/run/rein-oci/%s", id);
+	snprintf(s.root, sizeof(s.root), ROOTS "/%s.%s", id, s.backend->program);
 	if (check(&s, err) < 0 || find_program(&s, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;
 	sigemptyset(&set);
@@ -632,9 +676,8 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 		rc = rein_bundle_write(&s.bundle, err);
 	if (rc == 0)
 		rc = open_streams(&s, err);
-	if (rc == 0 && ((mkdir("/run/rein-oci", 0700) < 0 && errno != EEXIST) ||
-			(mkdir(s.root, 0700) < 0 && errno != EEXIST)))
-		rc = rein_err_errno(err, "make '%s'", s.root);
+	if (rc == 0)
+		rc = open_root(&s, err);
 	if (rc == 0)
 		rc = run(&s, ret, err);
 	rein_inlet_end(&s.inlet);
@@ -644,6 +687,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);
 	rmdir(s.root);
+	rein_closep_(&s.lock);
 	rein_closep_(&s.pidfd);
 	rein_closep_(&s.signals);
 	rein_closep_(&s.control);

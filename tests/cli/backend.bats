@@ -78,10 +78,8 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 		until_true 10 gone "sleep $n" || die "$b: left: $(pgrep -af "sleep $n")"
 		if is_root; then
 			until_true 10 gone "rein-oci" || die "$b: left: $(pgrep -af rein-oci)"
-			# nobody is left who could tell the runtime to forget it
-			for r in /run/rein-oci/*; do
-				if [ -e "$r" ]; then "${b#oci:}" --root "$r" delete --force "${r##*/}" || true; rm -rf "$r"; fi
-			done
+			# what nobody is left to take away, the next one does
+			with "$b" -q --discard -- true
 		fi
 		rein gc -q
 		none_left
