@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 
 #define CHUNK ((size_t)64 << 10)
-#define KEPT  ((size_t)4 << 20)
+#define KEPT  ((size_t)16 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *next;

@@ -53,8 +53,8 @@ bool sh_is_arith(struct parser *p, size_t inside, size_t *ret_close)
  */
 static void forgive(struct parser *p, bool had_error, size_t close)
 {
-	if (had_error || !p->error || close == (size_t)-1)
-		return;
+	if (had_error || !p->error || close == (size_t)-1 || !p->left->items || !p->left->nodes)
+		return; /* a budget that is used up is no error in it */
 	p->error = NULL;
 	p->odd = true;
 	p->i = close;
