@@ -201,12 +201,21 @@ int rein_cli_start(int argc, char **argv)
 /* Does everything in it stand still? A frozen one looks as it was; its group says so. */
 static bool stands_still(const struct rein_live *l)
 {
+	const struct timespec a_while = {.tv_nsec = 50000000};
 	auto_close int proc = rein_census_open(l->box);
-	struct rein_census c;
+	struct rein_census c, later;
 
 	if (l->group_version)
 		return true; /* the supervisor waited for the freezer */
-	return proc >= 0 && rein_census_take(proc, &c) && c.stopped == c.processes;
+	if (proc < 0 || !rein_census_take(proc, &c) || c.stopped + c.waiting < c.processes)
+		return false;
+	if (!c.waiting)
+		return true;
+	/* who waits for a vfork(2) child that is stopped stops after it: it stands still if nothing moves */
+	nanosleep(&a_while, NULL);
+	return rein_census_take(proc, &later) && later.stopped == c.stopped && later.waiting == c.waiting &&
+	       later.processes == c.processes && later.cpu_ns == c.cpu_ns &&
+	       later.written_bytes == c.written_bytes;
 }
 
 static int wait_until(const struct rein_live *l, bool still)

@@ -78,6 +78,7 @@ static void count(struct rein_census *c, const char *stat, bool ours)
 		return;
 	c->processes++;
 	c->stopped += state == 'T' || state == 't' || state == 'Z' || state == 'X';
+	c->waiting += state == 'D';
 	c->threads += v[20];
 	c->rss += v[24] * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -14,6 +14,7 @@
 struct rein_census {
 	uint64_t processes, threads; /* without pid 1, which is Rein's */
 	uint64_t stopped;	     /* processes that are stopped or dead */
+	uint64_t waiting;	     /* that wait in the kernel and take no signal meanwhile */
 	uint64_t cpu_ns;	     /* of those there, and of all they waited for */
 	uint64_t rss;		     /* bytes; shared pages count once a process */
 	uint64_t read_bytes, written_bytes;

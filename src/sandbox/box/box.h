@@ -49,6 +49,7 @@ struct box {
 	int kept[REIN_PLAN_KEPT]; /* mounts made ahead */
 	bool go;		  /* the command may start */
 	struct box_guest guests[REIN_BOX_GUESTS];
+	bool held; /* everybody was stopped by order: that is nothing to report */
 	struct rein_box_note early; /* a signal that came before there was a command; or NONE */
 };
 

@@ -366,6 +366,8 @@ static void reap(struct box *box, pid_t command)
 					report_guest(box, &box->guests[i], status, &ru);
 			continue;
 		}
+		if (WIFSTOPPED(status) && box->held)
+			continue; /* reported late, it would stop rein itself after the box was resumed */
 		if (WIFSTOPPED(status)) {
 			struct rein_box_note note = {.kind = REIN_BOX_MSG_STOPPED,
 						     .status = WSTOPSIG(status)};
@@ -382,6 +384,8 @@ static void pass_signal(struct box *box, const struct rein_box_note *note, pid_t
 	struct box_guest *g = note->guest ? find_guest(box, note->guest) : NULL;
 	pid_t to = note->guest ? g ? g->pid : 0 : command;
 
+	if (note->kind == REIN_BOX_MSG_SIGNAL && note->sys == 2)
+		box->held = note->status == SIGSTOP;
 	/* a guest that has gone has no pid any more: 0 would be ourselves */
 	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG && to > 1)
 		kill(note->sys == 2 ? -1 : note->sys ? -to : to, note->status);
