@@ -90,17 +90,6 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -125 rein kill
 }
 
-@test "pause: caught between vfork and exec, again and again" {
-	local i id
-	start_box --discard -- sh -c 'while :; do echo x; sleep 0.001; done' # dash starts its commands by vfork
-	id=$(boxes)
-	for ((i = 0; i < 25; i++)); do
-		run -0 rein pause "$id"
-		run -0 rein resume "$id"
-	done
-	end_boxes
-}
-
 @test "kill: one box ends and is rolled back, its neighbour stays" {
 	echo 1 >file
 	start_box -- sh -c "echo 2 >file; sleep 80.$MARK"
