@@ -177,8 +177,8 @@ while True: a.append(b"x" * (4 << 20))'
 	has "$output" "--whole-system"
 	run -125 rein run --backend oci:runc --watch -- true
 	has "$output" "--watch"
-	run -125 rein run --backend oci:runc --allow-host example.org -- true
-	has "$output" "behind the gate"
+	run -125 rein run --backend oci:runsc --allow-host example.org -- true
+	has "$output" "a network"
 	# nothing is left of a transaction that could not run
 	[ -z "$(rein log --ids --state running --all)" ]
 	none_left
