@@ -180,8 +180,8 @@ def stopped_and_continued():
     """^Z at the shell that started rein."""
     s = Session("bash", "--norc", "--noprofile", "-i")
     s.expect(rb"prompt> ")
-    s.say("$REIN run --discard -q -- sh -c 'echo rea''dy; sleep 2; echo do''ne'", rb"ready")
-    time.sleep(0.5)  # a shell between vfork and exec cannot be stopped, in no terminal
+    s.say("$REIN run --discard -q -- sh -c 'echo rea''dy; sleep 4; echo do''ne'", rb"ready")
+    time.sleep(1.5)  # a shell between vfork and exec cannot be stopped, in no terminal
     s.send(b"\x1a")
     s.expect(rb"Stopped")
     s.say("echo outer=$((1+1))", rb"outer=2")
