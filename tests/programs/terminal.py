@@ -184,10 +184,10 @@ def stopped_and_continued():
     time.sleep(1.5)  # a shell between vfork and exec cannot be stopped, in no terminal
     s.send(b"\x1a")
     s.expect(rb"Stopped")
-    s.say("echo outer=$((1+1))", rb"outer=2")
+    s.say("echo outer=$((1+1))", rb"outer=2\r\n[^$]*prompt> ")
     s.say("fg", rb"done\r\n")
     s.expect(rb"prompt> ")  # what is typed before goes to the box
-    s.say("echo status=$?", rb"status=0")
+    s.say("echo status=$?", rb"status=0\r\n[^$]*prompt> ")
     s.say("$REIN run --discard -q -- cat", rb"cat\r\n")
     time.sleep(0.5)
     s.send(b"\x03")
