@@ -27,7 +27,7 @@ setup() {
 teardown() {
 	cd / || true
 	[ -z "$helper" ] || kill "$helper" 2>/dev/null || true
-	find "$top" -type d -exec chmod u+rwx {} + 2>/dev/null || true
+	find "$top" -type d -exec chmod u+rwx {} \; 2>/dev/null || true
 	rm -rf "$top"
 }
 

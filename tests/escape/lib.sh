@@ -155,7 +155,9 @@ host_state() {
 }
 mounts() { cut -d' ' -f2- /proc/self/mountinfo | sort; }
 groups_of_rein() { find /sys/fs/cgroup -type d -path "*$tag*" 2>/dev/null; }
-processes() { [ "$uid" = 0 ] || ps -o pid=,args= -u "$uid" | grep -v "escape victim" | grep -v 'ps -o\|<defunct>' || true; }
+# of a user who runs other things beside, only what carries the name of this test's directory
+ours() { if [ "$(id -u)" = "$uid" ]; then grep -F "$tag" | grep -v "grep -F" || true; else cat; fi; }
+processes() { [ "$uid" = 0 ] || ps -o pid=,args= -u "$uid" | grep -v "escape victim" | grep -v 'ps -o\|<defunct>' | ours || true; }
 
 before() {
 	files >"$work/files.0"; host_state >"$work/host.0"; mounts >"$work/mounts.0"; groups_of_rein >"$work/groups.0"
