@@ -16,25 +16,12 @@ static bool is_here(const struct rein_tx *t, const char *cwd)
 	return t->workspace && (!*cwd || rein_path_within(cwd, t->workspace));
 }
 
-static int pick(struct rein_tx_list *l, const char *cwd, unsigned wanted, uint64_t back)
+/* Only of this workspace: whoever stands elsewhere must say which, or another project's work would be undone. */
+static int pick(const struct rein_tx_list *l, const char *cwd, unsigned wanted, uint64_t back)
 {
-	/* those of this workspace; if there are none at all, those of any */
-	for (int any = 0; any < 2; any++) {
-		bool some = false;
-		uint64_t left = back;
-
-		for (size_t i = 0; i < l->n; i++) {
-			if ((!any && !is_here(&l->v[i], cwd)))
-				continue;
-			some = true;
-			if (!(wanted & 1u << l->v[i].state))
-				continue;
-			if (left-- == 0)
-				return (int)i;
-		}
-		if (some)
-			return -1;
-	}
+	for (size_t i = 0; i < l->n; i++)
+		if (is_here(&l->v[i], cwd) && wanted & 1u << l->v[i].state && back-- == 0)
+			return (int)i;
 	return -1;
 }
 

@@ -71,6 +71,19 @@ load helper
 	has "$output" "no held transaction"
 }
 
+@test "names: without one, only this workspace's: another project's work is not touched from here" {
+	rein run -q -- sh -c 'echo 1 >here'
+	mkdir "$T/elsewhere" && cd "$T/elsewhere"
+	for verb in undo redo commit discard diff "show @" "undo @"; do
+		run -125 rein $verb
+		has "$output" "(see: rein log)"
+	done
+	cd "$W"
+	eq kept 1 "$(cat here)"
+	rein undo -q
+	[ ! -e here ]
+}
+
 @test "names: id, prefix, @, @~1, @~2; wrong ones are told" {
 	local one two three
 	q sh -c 'echo 1 >1'; one=$(newest)
