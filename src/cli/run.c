@@ -26,7 +26,7 @@ struct run_args {
 	const char *workspace;
 	bool whole_system, nested;
 	struct rein_net_args net;
-	uint64_t timeout_ns, idle_ns;
+	uint64_t timeout_ns, idle_ns, warm_ns;
 	const char *profile;
 	struct rein_strlist limits;
 	struct rein_strlist rw, ro, hide, scratch, env, env_file, cap_add;
@@ -75,6 +75,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"env-file", 0, REIN_OPT_LIST, AT(env_file), "FILE", "variables from a file", 0},
 	{"timeout", 't', REIN_OPT_DURATION, AT(timeout_ns), "DURATION", "end it after this long and roll back", 0},
 	{"idle-timeout", 0, REIN_OPT_DURATION, AT(idle_ns), "DURATION", "end it when nothing happens for this long", 0},
+	{"warm", 0, REIN_OPT_DURATION, AT(warm_ns), "DURATION", "keep what it knows of the tree so long for the next one; quicker reading", 0},
 	{"limit", 0, REIN_OPT_LIST, AT(limits), "NAME=VALUE", "what it may use: memory=512M, cpu=150, processes=64, disk=1G ...", 0},
 	{"profile", 0, REIN_OPT_STRING, AT(profile), "NAME", "limits by name: code, build, agent, untrusted, or a policy's", 0},
 	{"commit", 0, REIN_OPT_VALUE, AT(decision), NULL, "commit without asking", COMMIT},
@@ -146,6 +147,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.nested = a->nested,
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
+		.warm_ns = a->warm_ns,
 		.profile = a->profile,
 		.rw = a->rw,
 		.ro = a->ro,
@@ -403,6 +405,7 @@ static void print_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	rein_net_json(&j, &r->result.net, r->net);
 	rein_json_execs(&j, &r->result.execs);
 	rein_json_refused(&j, &r->result.refused, o->watch_files);
+	rein_json_kbool(&j, "warm", r->was_warm);
 	rein_json_violations(&j, r);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
 	rein_json_judgement(&j, &r->judged);
@@ -553,6 +556,8 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 	if (!common->verbose)
 		return;
 	rein_print_kept(&r->result);
+	if (r->was_warm)
+		rein_say("warm: with the overlay of an earlier run");
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
 		 rein_net_mode_text(r->net));
 	for (size_t i = 0; i < r->env_dropped.n; i++)

@@ -22,11 +22,13 @@
 #include "engine/refused.h"
 #include "engine/settings.h"
 #include "engine/validate.h"
+#include "engine/warm.h"
 #include "record/redact.h"
 #include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
 #include "sandbox/oci.h"
+#include "sandbox/warm.h"
 #include "sys/attr.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
@@ -105,6 +107,7 @@ void rein_engine_done(struct rein_engine *e)
 void rein_run_done(struct rein_run *r)
 {
 	rein_box_close(take_ptr(r->box));
+	rein_warm_free(take_ptr(r->warm));
 	rein_linked_done(&r->result.linked);
 	rein_net_report_done(&r->result.net);
 	rein_execs_done(&r->result.execs);
@@ -156,16 +159,25 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	return rein_view_plan(&v, &r->view, err);
 }
 
-static int begin(const struct rein_engine *e, const struct rein_view *v, struct rein_tx *ret,
-		 struct rein_err *err)
+static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_err *err)
 {
+	const struct rein_view *v = &r->view;
+	struct rein_tx_warm warm = {.dir = -1};
+	int rc;
 	auto_free const char **reals = rein_calloc(v->ncow, sizeof(*reals));
 
 	if (!reals)
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < v->ncow; i++)
 		reals[i] = v->cow[i].path;
-	return rein_tx_begin(&e->state, reals, v->ncow, ret, err);
+	if (r->warm)
+		warm = (struct rein_tx_warm){r->warm->name, take_fd(&r->warm->dir)};
+	rc = rein_tx_begin(&e->state, reals, v->ncow, r->warm ? &warm : NULL, &r->tx, err);
+	if (warm.dir >= 0) { /* it was not there any more */
+		close(warm.dir);
+		rein_warm_free(take_ptr(r->warm));
+	}
+	return rc;
 }
 
 /*
@@ -372,6 +384,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.hostname = "rein",
 		.roots = r->tx.roots,
 		.nroots = r->tx.nroots,
+		.layer = r->warm ? &r->warm->layer : NULL,
 		.paths = r->view.paths,
 		.npaths = r->view.npaths,
 		.whole_system = r->view.whole_root,
@@ -530,10 +543,10 @@ static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct 
 /* On disk before the command starts: a crash leaves a transaction, not a riddle. */
 static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
-	if (begin(e, &r->view, &r->tx, err) < 0)
+	if (rein_warm_open(e, o, r, err) < 0 || begin(e, r, err) < 0)
 		return -err->code;
 	r->has_tx = true;
-	if (describe(r, o->argv, err) < 0 || mask_roots(e, r, err) < 0 ||
+	if (describe(r, o->argv, err) < 0 || mask_roots(e, r, err) < 0 || rein_warm_fit(o, r, err) < 0 ||
 	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
 		return -err->code;
 	return 0;
@@ -617,6 +630,7 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
 	if (r->execs) {
 		rein_box_close(take_ptr(r->box));
+		rein_warm_free(take_ptr(r->warm));
 		if (rein_tx_reopen(&r->tx, err) < 0)
 			return -err->code;
 	}
@@ -658,7 +672,10 @@ int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_e
 	if (rein_engine_scan(r, err) < 0)
 		return -err->code;
 	notice_links(e, r);
-	return only_traces(r) ? rein_engine_drop(e, r, err) : 0;
+	if (only_traces(r))
+		return rein_engine_drop(e, r, err);
+	rein_warm_free(take_ptr(r->warm)); /* its tree is about to change */
+	return 0;
 }
 
 /* Timeouts and lost boxes are rolled back whatever the effects: nobody has to judge them. */
@@ -726,9 +743,12 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 	if (!r->has_tx)
 		return 0;
 	r->has_tx = false;
-	rein_tx_blank(&e->state, &r->tx);
+	if (!r->warm)
+		rein_tx_blank(&e->state, &r->tx);
 	/* until its mounts are gone nobody else may have these directories */
 	rein_box_close(take_ptr(r->box));
+	if (rein_warm_close(e, r))
+		return 0;
 	return rein_tx_drop(&e->state, &r->tx, err);
 }
 

@@ -45,6 +45,7 @@ struct rein_run_opts {
 	struct rein_strlist credentials; /* as text, see sandbox/net/credential.h */
 	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
+	uint64_t warm_ns; /* keep the overlay so long for the next run, if this one changes nothing; 0: do not */
 	const char *profile;	   /* of limits, from the policy; or NULL */
 	struct rein_limits limits; /* stand above the profile's */
 	uint64_t caps;
@@ -76,6 +77,9 @@ struct rein_run {
 	struct rein_view view;
 	struct rein_strlist env_dropped;
 	struct rein_box *box; /* started ahead of the command, or NULL */
+	struct rein_warm *warm; /* its overlay, to be left to the next run; or NULL */
+	uint64_t warm_ns;
+	bool was_warm; /* it came from an earlier one */
 	bool links;	/* there are files with several names: the box was watched */
 	size_t foreign; /* directories of another owner or group, which limits a rootless box */
 	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */

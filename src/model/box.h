@@ -81,6 +81,11 @@ struct rein_box_spec {
 
 	const struct rein_root *roots; /* outermost first; a root may lie inside another */
 	size_t nroots;
+	/*
+	 * The first root's overlay, mounted nowhere. In: one that an earlier box of the same directories
+	 * made, or -1; out: this box's, the caller's to close, or -1. NULL: it ends with the box.
+	 */
+	int *layer;
 	const struct rein_path_rule *paths;
 	size_t npaths;
 	bool whole_system; /* one of the roots is "/" */

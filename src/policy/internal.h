@@ -202,6 +202,7 @@ struct document {
 	VEC(struct rule) rules;
 	VEC(struct effect_rule) effects;
 	int on_failure; /* enum rein_policy_failure + 1 */
+	uint64_t warm_ns;
 	struct strs validate;
 	VEC(struct alert) alerts;
 	VEC(struct webhook) webhooks;

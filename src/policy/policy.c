@@ -233,6 +233,8 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 	    join_strs(p, &to->validate, &d->validate) < 0)
 		return -1;
 	join_network(p, src, d, free_hand);
+	if (d->warm_ns) /* speed is all it changes: anybody's */
+		to->warm_ns = d->warm_ns;
 	if (d->on_failure) {
 		if (free_hand || !to->on_failure || d->on_failure < to->on_failure)
 			to->on_failure = d->on_failure;
@@ -458,6 +460,7 @@ static void fill_settings(struct rein_policy *p)
 		rein_policy_profile(p, s->profile, &s->limits);
 	join_limits(&s->limits, &d->limits.own, true);
 	s->on_failure = d->on_failure ? (enum rein_policy_failure)(d->on_failure - 1) : REIN_FAILURE_DISCARD;
+	s->warm_ns = d->warm_ns;
 	s->validate = list_of(&d->validate);
 }
 

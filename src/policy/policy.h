@@ -135,6 +135,7 @@ struct rein_policy_settings {
 	const char *profile;
 	struct rein_policy_limits limits;
 	enum rein_policy_failure on_failure;
+	uint64_t warm_ns; /* how long a run's overlay waits for the next one; 0: not at all */
 	struct rein_policy_list validate;
 };
 void rein_policy_settings(const struct rein_policy *p, struct rein_policy_settings *ret);

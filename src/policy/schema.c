@@ -373,6 +373,7 @@ static const struct field document_fields[] = {
 	{"rules", F_LIST, offsetof(struct document, rules), NULL, &rule_table},
 	{"effects", F_LIST, offsetof(struct document, effects), NULL, &effect_table},
 	{"on_failure", F_CHOICE, offsetof(struct document, on_failure), failure_names},
+	{"warm", F_DURATION, offsetof(struct document, warm_ns)},
 	{"validate", F_STRS, offsetof(struct document, validate)},
 	{"alerts", F_LIST, offsetof(struct document, alerts), NULL, &alert_table},
 	{"webhooks", F_NAMED, offsetof(struct document, webhooks), NULL, &webhook_table},

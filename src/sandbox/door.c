@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sys/local.h"
 #include "sys/passfd.h"
 
 /* ---- packets ---- */
@@ -55,59 +55,43 @@ int rein_door_receive(int fd, struct rein_door_note *note, int fds[REIN_BOX_FDS]
 
 /* ---- the socket ---- */
 
-/* By way of a descriptor: a socket's name has room for 107 bytes, a state directory's may be
- * longer. */
-static int at(int state_fd, const char *id, struct sockaddr_un *to, int *ret_dir)
+static int open_live(int state_fd)
 {
-	int dir = openat(state_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return openat(state_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
 
-	*to = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if (dir < 0)
-		return -1;
-	if ((size_t)snprintf(to->sun_path, sizeof(to->sun_path), "/proc/self/fd/%d/.door-%s", dir,
-			     id) >= sizeof(to->sun_path)) {
-		close(dir);
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	*ret_dir = dir;
-	return 0;
+#define DOOR_NAME 64
+
+static const char *door_name(const char *id, char to[DOOR_NAME])
+{
+	snprintf(to, DOOR_NAME, ".door-%s", id);
+	return to;
 }
 
 int rein_door_listen(int state_fd, const char *id, struct rein_err *err)
 {
-	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-		       dir = -1;
-	struct sockaddr_un name;
+	auto_close int dir = open_live(state_fd);
+	char name[DOOR_NAME];
+	int fd = dir < 0 ? -1 : rein_local_listen(dir, door_name(id, name));
 
-	if (fd < 0 || at(state_fd, id, &name, &dir) < 0)
-		return rein_err_errno(err, "open the box's door");
-	unlink(name.sun_path);
-	/* the mode it is born with */
-	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&name, sizeof(name)) < 0 ||
-	    listen(fd, 16) < 0)
-		return rein_err_errno(err, "open the box's door");
-	return take_fd(&fd);
+	return fd < 0 ? rein_err_errno(err, "open the box's door") : fd;
 }
 
 int rein_door_connect(int state_fd, const char *id)
 {
-	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), dir = -1;
-	struct sockaddr_un name;
+	auto_close int dir = open_live(state_fd);
+	char name[DOOR_NAME];
 
-	if (fd < 0 || at(state_fd, id, &name, &dir) < 0 ||
-	    connect(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
-		return -1;
-	return take_fd(&fd);
+	return dir < 0 ? -1 : rein_local_connect(dir, door_name(id, name));
 }
 
 void rein_door_remove(int state_fd, const char *id)
 {
-	auto_close int dir = -1;
-	struct sockaddr_un name;
+	auto_close int dir = open_live(state_fd);
+	char name[DOOR_NAME];
 
-	if (at(state_fd, id, &name, &dir) == 0)
-		unlink(name.sun_path);
+	if (dir >= 0)
+		unlinkat(dir, door_name(id, name), 0);
 }
 
 /* ---- visitors ---- */

@@ -297,10 +297,12 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 								   : ARRAY_SIZE(note->devs);
 	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
 	if (note->has & REIN_BOX_HAS_TERMINAL) {
-		s->relay.master = take_fd(&fds[next]);
+		s->relay.master = take_fd(&fds[next++]);
 		fcntl(s->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
 		rein_relay_enter(&s->relay);
 	}
+	if (note->has & REIN_BOX_HAS_LAYER && s->spec->layer)
+		*s->spec->layer = take_fd(&fds[next]);
 }
 
 /*
@@ -671,7 +673,13 @@ static int start(struct session *s, struct rein_err *err)
 				      rein_cgroup_freezer(&s->keeper.group), s->keeper.group.version);
 	if (rein_outlet_start(&s->outlet, err) < 0)
 		return -err->code;
-	return rein_spawn_plan(s->box, s->plan, err);
+	if (rein_spawn_plan(s->box, s->plan, s->spec->layer ? *s->spec->layer : -1, err) < 0)
+		return -err->code;
+	if (s->spec->layer) { /* it is the box's now */
+		rein_closep_(s->spec->layer);
+		*s->spec->layer = -1;
+	}
+	return 0;
 }
 
 /* The box is dead: what it wrote is brought out, what it used counted, its group taken away. */

@@ -75,6 +75,14 @@ static bool is_real_dir(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Of the first root's overlay. */
+static uint32_t layer_flags(const struct rein_box_spec *spec)
+{
+	if (!spec->layer)
+		return 0;
+	return REIN_MOUNT_LENT | (*spec->layer >= 0 ? REIN_MOUNT_GIVEN : 0u);
+}
+
 static int add_roots(struct items *l, const struct rein_box_spec *spec, struct rein_err *err)
 {
 	for (size_t i = 0; i < spec->nroots; i++) {
@@ -82,6 +90,7 @@ static int add_roots(struct items *l, const struct rein_box_spec *spec, struct r
 
 		if (add(l,
 			(struct item){.kind = REIN_MOUNT_OVERLAY,
+				      .flags = i ? 0 : layer_flags(spec),
 				      .target = r->real,
 				      .source = r->real,
 				      .upper = r->upper,

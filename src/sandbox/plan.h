@@ -80,7 +80,9 @@ enum rein_plan_mount_flag {
 	REIN_MOUNT_FILE = 1 << 2,     /* source is not a directory */
 	REIN_MOUNT_SINGLE = 1 << 3,   /* without the mounts below it */
 	REIN_MOUNT_OPTIONAL = 1 << 4, /* if it is not there (any more), go on */
-	REIN_MOUNT_FLAGS = (1 << 5) - 1,
+	REIN_MOUNT_GIVEN = 1 << 5,    /* overlay: an earlier box made it; it comes with MSG_PLAN */
+	REIN_MOUNT_LENT = 1 << 6,     /* overlay: READY hands it out */
+	REIN_MOUNT_FLAGS = (1 << 7) - 1,
 };
 
 struct rein_plan_mount {
@@ -155,7 +157,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_FAIL,    /* step, sys, mount: could not build the box */
 	REIN_BOX_MSG_MAP,     /* wants its id maps written from outside */
 	REIN_BOX_MSG_NET,     /* the network's sockets, by bits of has; status: packets are held */
-	REIN_BOX_MSG_READY,   /* confined; carries the listener and the terminal, if any, in this order */
+	REIN_BOX_MSG_READY,   /* confined; carries what has says, in the order of its bits */
 	REIN_BOX_MSG_EXEC,    /* sys: the command could not be executed */
 	REIN_BOX_MSG_STOPPED, /* status: the command was stopped by this signal */
 	REIN_BOX_MSG_SAMPLE,  /* cpu_ns, written so far by what runs now */
@@ -163,7 +165,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_GUEST,   /* guest was started; carries its terminal, if it has one */
 	REIN_BOX_MSG_GONE,    /* guest ended: status, usage; or sys: it could not be started */
 	/* to the box */
-	REIN_BOX_MSG_PLAN, /* it is there, and sealed */
+	REIN_BOX_MSG_PLAN, /* it is there, and sealed; carries the overlay that is given, if one is */
 	REIN_BOX_MSG_MAPPED,
 	REIN_BOX_MSG_SIGNAL, /* status: signal, to guest or the command; sys 1: its group, 2: everybody */
 	REIN_BOX_MSG_GO,	 /* what must be so before the command starts is so */
@@ -181,6 +183,7 @@ enum rein_box_message {
 enum rein_box_has {
 	REIN_BOX_HAS_LISTENER = 1 << 0,
 	REIN_BOX_HAS_TERMINAL = 1 << 1,
+	REIN_BOX_HAS_LAYER = 1 << 2,
 };
 
 struct rein_box_note {

@@ -34,6 +34,8 @@ static bool mount_ok(const struct rein_plan *p, const struct rein_plan_mount *m)
 {
 	if (m->flags & ~(uint32_t)REIN_MOUNT_FLAGS || !path_ok(p, m->target))
 		return false;
+	if (m->flags & (REIN_MOUNT_GIVEN | REIN_MOUNT_LENT) && m->kind != REIN_MOUNT_OVERLAY)
+		return false;
 	switch (m->kind) {
 	case REIN_MOUNT_OVERLAY:
 		return path_ok(p, m->source) && path_ok(p, m->upper) && path_ok(p, m->work) &&
@@ -75,7 +77,7 @@ static bool words_ok(const struct rein_plan *p, uint32_t at, uint32_t n)
 bool rein_plan_valid(const void *memory, size_t size)
 {
 	const struct rein_plan *p = memory;
-	uint32_t kept = 0;
+	uint32_t kept = 0, lent = 0;
 
 	if (size < sizeof(*p) || size > REIN_PLAN_MAX || p->magic != REIN_PLAN_MAGIC ||
 	    p->size != size || ((const char *)memory)[size - 1] != 0)
@@ -104,9 +106,10 @@ bool rein_plan_valid(const void *memory, size_t size)
 		if (!mount_ok(p, m))
 			return false;
 		kept += m->kind == REIN_MOUNT_OVERLAY || m->kind == REIN_MOUNT_BIND;
+		lent += (m->flags & (REIN_MOUNT_GIVEN | REIN_MOUNT_LENT)) != 0;
 	}
 	if (p->flags & REIN_PLAN_PIVOT &&
 	    (p->nmounts == 0 || rein_plan_mounts(p)[0].kind != REIN_MOUNT_OVERLAY))
 		return false;
-	return kept <= REIN_PLAN_KEPT;
+	return kept <= REIN_PLAN_KEPT && lent <= 1;
 }

@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "sandbox/explain.h"
 #include "sys/caps.h"
+#include "sys/passfd.h"
 
 /* Above the two numbers the executor expects its descriptors at. */
 #define FIRST_FREE 10
@@ -187,7 +188,7 @@ int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spaw
 	return 0;
 }
 
-int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct rein_err *err)
+int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err)
 {
 	static const struct rein_box_note note = {.kind = REIN_BOX_MSG_PLAN};
 	auto_close int fd = take_fd(&s->plan);
@@ -202,7 +203,6 @@ int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct r
 	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return rein_err_errno(err, "seal the plan");
-	while (send(s->control, &note, sizeof(note), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	rein_fds_send(s->control, &note, sizeof(note), &layer, layer >= 0, 0);
 	return 0;
 }

@@ -31,7 +31,10 @@ struct rein_spawn_with {
  */
 int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
 		     struct rein_spawn *ret, struct rein_err *err);
-/* Seal the plan and announce it. A box that died meanwhile is no error here: its pidfd says so. */
-int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, struct rein_err *err);
+/*
+ * Seal the plan and announce it, together with the overlay it says is given, or -1. A box that died
+ * meanwhile is no error here: its pidfd says so.
+ */
+int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err);
 
 #endif

@@ -145,6 +145,8 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 			    rein_tree_remove(s->fd, "spare", err) < 0 ||
 			    rein_tree_remove(s->fd, "used", err) < 0))
 		return -err->code;
+	if (!o->dry_run)
+		rein_warm_sweep(s);
 	*ret = r;
 	return 0;
 }

@@ -13,6 +13,8 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 /* Directories of a run that changed nothing, for the next one: see spare.c. True: done. */
 bool rein_spare_take(const struct rein_state *s, const char *id);
 bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);
+/* Remove layers that were kept for a next run and whose holder is gone. */
+void rein_warm_sweep(const struct rein_state *s);
 
 /*
  * Both descriptions of a transaction, written and then put in their places: what lies between makes

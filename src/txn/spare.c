@@ -6,9 +6,13 @@
  * "used", what the overlay had in the latter. Who takes the spare removes that while the box runs,
  * when there is nothing else to do; likewise STATE/used, the work directories of runs that were
  * decided.
+ *
+ * Where even the overlay stays mounted for the next run (sandbox/warm.h) the directories wait in
+ * STATE/warm, as they are, locked by whoever holds it.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -147,6 +151,83 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 		return false;
 	open_up(AT_FDCWD, r->work);
 	return renameat2(AT_FDCWD, r->work, s->fd, to, RENAME_NOREPLACE) == 0;
+}
+
+static bool is_empty(int dirfd, const char *name)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	struct rein_err ignored = {0};
+
+	return rein_names_read(dirfd, name, &names, &ignored) == 0 && !names.n;
+}
+
+/* Nothing but what a mounted overlay needs: upper, empty, and work. */
+static bool is_untouched(const struct rein_tx *t)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int r0 = openat(t->dirfd, "r0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	return r0 >= 0 && is_empty(r0, "upper") && !has_links(t->roots[0].work) &&
+	       rein_names_read(r0, "", &names, &ignored) == 0 && names.n == 2;
+}
+
+/* One that nobody holds is left over from a holder that was killed. */
+static bool remove_stale(const struct rein_state *s, const char *path)
+{
+	auto_close int dir = openat(s->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0 && rein_tree_remove(s->fd, path, &ignored) == 0;
+}
+
+bool rein_tx_leave(const struct rein_state *s, struct rein_tx *t, const char *name, int *ret_dir)
+{
+	auto_free char *to = rein_asprintf("warm/%s", name);
+
+	if (!to || t->nroots != 1 || t->roots[0].staged || !rein_path_within(t->roots[0].store, s->dir) ||
+	    !is_untouched(t) || (mkdirat(s->fd, "warm", 0700) < 0 && errno != EEXIST))
+		return false;
+	unlinkat(t->dirfd, "meta", 0);
+	if (renameat2(s->txn_fd, t->id, s->fd, to, RENAME_NOREPLACE) < 0 &&
+	    (errno != EEXIST || !remove_stale(s, to) ||
+	     renameat2(s->txn_fd, t->id, s->fd, to, RENAME_NOREPLACE) < 0))
+		return false;
+	*ret_dir = take_fd(&t->dirfd);
+	return true;
+}
+
+void rein_tx_remove_warm(const struct rein_state *s, const char *name)
+{
+	auto_free char *path = rein_asprintf("warm/%s", name);
+	struct rein_err ignored = {0};
+
+	if (path)
+		rein_tree_remove(s->fd, path, &ignored);
+}
+
+int rein_tx_cool(const struct rein_tx *t, struct rein_err *err)
+{
+	auto_close int r0 = openat(t->dirfd, "r0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (r0 < 0 || !blank_upper(r0))
+		return rein_err_set(err, REIN_E_STATE, "the directories of an earlier run are not as it left them");
+	return rein_tx_reopen(t, err);
+}
+
+void rein_warm_sweep(const struct rein_state *s)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	struct rein_err ignored = {0};
+
+	if (rein_names_read(s->fd, "warm", &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *path = rein_asprintf("warm/%s", names.v[i]);
+
+		if (path)
+			remove_stale(s, path);
+	}
 }
 
 void rein_tx_tidy(const struct rein_state *s, const struct rein_tx *t)

@@ -34,11 +34,27 @@ static void make_id(char *ret, size_t n)
 		ret[n - 1] = 'x'; /* never a bare number */
 }
 
-static int make_dir(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+/* Its overlay's mount goes on: only the name is another. */
+static bool take_warm(const struct rein_state *s, struct rein_tx_warm *warm, struct rein_tx *t)
+{
+	auto_free char *from = rein_asprintf("warm/%s", warm->name);
+
+	if (!from || renameat2(s->fd, from, s->txn_fd, t->id, RENAME_NOREPLACE) < 0)
+		return false;
+	t->dirfd = take_fd(&warm->dir);
+	return true;
+}
+
+static int make_dir(const struct rein_state *s, struct rein_tx_warm *warm, struct rein_tx *t,
+		    struct rein_err *err)
 {
 	for (int tries = 0; tries < 64; tries++) {
 		make_id(t->id, tries < 16 ? 4 : 6);
-		if (rein_spare_take(s, t->id) || mkdirat(s->txn_fd, t->id, 0700) == 0) {
+		if (warm && take_warm(s, warm, t))
+			return 0;
+		if (warm && errno != EEXIST)
+			warm = NULL; /* it is gone */
+		if (!warm && (rein_spare_take(s, t->id) || mkdirat(s->txn_fd, t->id, 0700) == 0)) {
 			t->dirfd = openat(s->txn_fd, t->id,
 					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			/* whoever asks at this moment whether we live holds it for that moment */
@@ -83,13 +99,13 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 
-int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n,
+int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx_warm *warm,
 		   struct rein_tx *ret, struct rein_err *err)
 {
 	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
 	struct rein_err ignored = {0};
 
-	if (make_dir(s, &t, err) < 0)
+	if (make_dir(s, warm, &t, err) < 0)
 		return -err->code;
 	t.roots = rein_calloc(n, sizeof(*t.roots));
 	t.begin_ns = rein_calloc(n, sizeof(*t.begin_ns));
@@ -114,7 +130,10 @@ int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n
 	*ret = t;
 	return 0;
 fail:
-	rein_tx_drop(s, &t, &ignored);
+	if (warm) /* still mounted: nothing to give to the next */
+		rein_tree_remove(s->txn_fd, t.id, &ignored);
+	else
+		rein_tx_drop(s, &t, &ignored);
 	rein_tx_done(&t);
 	return -err->code;
 }
@@ -314,7 +333,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 			top = i;
 		}
 	}
-	if (rein_tx_begin(s, reals, t->nroots, &to, err) < 0)
+	if (rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < rest.n; i++) {
 		struct rein_change *y = &rest.v[i];

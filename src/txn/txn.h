@@ -65,9 +65,26 @@ int rein_state_path(char **ret, struct rein_err *err);
 void rein_tx_done(struct rein_tx *t);
 const char *rein_tx_state_name(int state);
 
-/* A new transaction over these real directories; stores and upper directories are made. */
-int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n,
+/* Directories of an earlier run whose overlay is still mounted: STATE/warm/NAME, and what has them locked. */
+struct rein_tx_warm {
+	const char *name;
+	int dir;
+};
+
+/*
+ * A new transaction over these real directories; stores and upper directories are made. warm: to be
+ * taken over, with its descriptor (-1 then), if it is still there; or NULL.
+ */
+int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx_warm *warm,
 		   struct rein_tx *ret, struct rein_err *err);
+/* The overlay does not fit after all, and is gone: make its directories fit for another. */
+int rein_tx_cool(const struct rein_tx *t, struct rein_err *err);
+/*
+ * Nothing happened, and its overlay is to stay: the directories become STATE/warm/NAME, and *ret_dir
+ * what has them locked. False: something happened after all, or somebody else's are there; as before.
+ */
+bool rein_tx_leave(const struct rein_state *s, struct rein_tx *t, const char *name, int *ret_dir);
+void rein_tx_remove_warm(const struct rein_state *s, const char *name);
 /*
  * Nothing happened: take every trace away. What can be done of it while the box's mounts still
  * stand may be done ahead, by rein_tx_blank.

@@ -42,6 +42,7 @@ struct box {
 	int terminal; /* master, until handed over */
 	int slave;
 	int given, reopened; /* standard input, if it is a file that was opened again; or -1 */
+	int layer; /* an overlay: given to us, then the one we hand out; or -1 */
 	int maker; /* the gate asks here for sockets of the box's; -1: nobody does */
 	unsigned umask;
 	uint32_t ndevs, landlock;

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 static struct box the_box = {
-	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1, .maker = -1};
+	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1, .layer = -1,
+	.maker = -1};
 
 int box_send_fds(int to, struct iovec *iov, const int *fds, unsigned nfds)
 {
@@ -166,13 +167,15 @@ struct rein_plan *box_map_plan(int fd)
 	return p;
 }
 
-static struct rein_plan *load(const struct box *box)
+static struct rein_plan *load(struct box *box)
 {
 	struct rein_box_note note;
 	struct rein_plan *p;
+	int fds[REIN_BOX_FDS];
 
-	if (box_receive(box, &note) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
+	if (box_receive_fds(box, &note, fds) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
 		_exit(125); /* rein thought better of it: [B3] */
+	box->layer = fds[0];
 	p = box_map_plan(REIN_BOX_PLAN_FD);
 	if (!p)
 		box_step_failed(box, REIN_STEP_PLAN, 0);

@@ -76,6 +76,32 @@ static int make_overlay(const struct box *box, const char *lower, const char *up
 	return fd;
 }
 
+static void note_device(struct box *box, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && box->ndevs < sizeof(box->devs) / sizeof(box->devs[0]))
+		box->devs[box->ndevs++] = st.st_dev;
+}
+
+static int take(int *fd)
+{
+	int v = *fd;
+
+	*fd = -1;
+	return v;
+}
+
+/* An earlier box made it, of these directories, and left it as it was. */
+static int given(struct box *box, uint32_t index)
+{
+	errno = EBADF;
+	if (box->layer < 0)
+		box_step_failed(box, REIN_STEP_OVERLAY, index);
+	note_device(box, box->layer);
+	return take(&box->layer);
+}
+
 static int overlay(struct box *box, uint32_t index, const struct rein_plan_mount *m)
 {
 	int real = open_layer(box, index, m->source);
@@ -83,7 +109,6 @@ static int overlay(struct box *box, uint32_t index, const struct rein_plan_mount
 	int work_fd = open_layer(box, index, m->work);
 	int mask = m->mask ? open_layer(box, index, m->mask) : -1;
 	char lower[2 * 32], upper[32], work[32], *end = lower;
-	struct stat st;
 	int fd;
 
 	if (mask >= 0) {
@@ -97,8 +122,7 @@ static int overlay(struct box *box, uint32_t index, const struct rein_plan_mount
 	fd = make_overlay(box, lower, upper, work);
 	if (fd < 0)
 		box_step_failed(box, REIN_STEP_OVERLAY, index);
-	if (fstat(fd, &st) == 0 && box->ndevs < sizeof(box->devs) / sizeof(box->devs[0]))
-		box->devs[box->ndevs++] = st.st_dev;
+	note_device(box, fd);
 	close(real);
 	close(upper_fd);
 	close(work_fd);
@@ -121,14 +145,6 @@ static int bind_source(const struct box *box, uint32_t index, const struct rein_
 	return fd;
 }
 
-static int take(int *fd)
-{
-	int v = *fd;
-
-	*fd = -1;
-	return v;
-}
-
 /* Make ahead what must be taken from the host's tree as it is. */
 static void keep(struct box *box)
 {
@@ -137,7 +153,7 @@ static void keep(struct box *box)
 
 	for (uint32_t i = 0; i < box->plan->nmounts; i++) {
 		if (m[i].kind == REIN_MOUNT_OVERLAY)
-			box->kept[n++] = overlay(box, i, &m[i]);
+			box->kept[n++] = m[i].flags & REIN_MOUNT_GIVEN ? given(box, i) : overlay(box, i, &m[i]);
 		else if (m[i].kind == REIN_MOUNT_BIND)
 			box->kept[n++] = bind_source(box, i, &m[i]);
 	}
@@ -454,6 +470,15 @@ static void attach_proc(const struct box *box, uint32_t index, int proc)
 	close(proc);
 }
 
+/* Whoever has a copy of the mount keeps the overlay, and what it knows of the tree, beyond our end. */
+static void lend(struct box *box, uint32_t index)
+{
+	box->layer = sys_mount_clone(
+		AT_FDCWD, rein_plan_str(box->plan, rein_plan_mounts(box->plan)[index].target), 0);
+	if (box->layer < 0)
+		box_step_failed(box, REIN_STEP_OVERLAY, index);
+}
+
 static void attach_one(struct box *box, uint32_t i, struct box_private *p, uint32_t *kept)
 {
 	const struct rein_plan_mount *m = &rein_plan_mounts(box->plan)[i];
@@ -465,6 +490,8 @@ static void attach_one(struct box *box, uint32_t i, struct box_private *p, uint3
 		fd = box->kept[(*kept)++];
 		if (fd >= 0)
 			attach(box, i, fd);
+		if (m->flags & REIN_MOUNT_LENT)
+			lend(box, i);
 		break;
 	case REIN_MOUNT_FREEZE:
 		attach(box, i, freeze(rein_plan_str(box->plan, m->target)));

@@ -204,7 +204,7 @@ static void hand_over(struct box *box)
 {
 	struct rein_box_note note = {
 		.kind = REIN_BOX_MSG_READY, .ndevs = box->ndevs, .landlock = box->landlock};
-	int fds[2];
+	int fds[3];
 	unsigned n = 0;
 
 	memcpy(note.devs, box->devs, sizeof(note.devs));
@@ -215,6 +215,10 @@ static void hand_over(struct box *box)
 	if (box->terminal >= 0) {
 		note.has |= REIN_BOX_HAS_TERMINAL;
 		fds[n++] = box->terminal;
+	}
+	if (box->layer >= 0) {
+		note.has |= REIN_BOX_HAS_LAYER;
+		fds[n++] = box->layer;
 	}
 	box_send(box, &note, fds, n);
 	for (unsigned i = 0; i < n; i++)
