@@ -2,6 +2,7 @@
 /* See case.h. */
 #include "case.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
@@ -223,14 +224,42 @@ void rein_run(struct differ *d, const struct place *p, const char *const *args,
 	lab_text_done(&list);
 }
 
+/* A run that changes nothing, and leaves its overlay to the next. */
+static void warm_up(struct differ *d, const struct place *p)
+{
+	const char *args[] = {"run", "--approve", "-q", "--warm", "1m", "--workspace", p->work, "--", "true", NULL};
+	char *held = lab_format("%s/warm", strchr(p->state_env, '=') + 1);
+	struct lab_result r;
+	struct dirent *e;
+	DIR *dir;
+
+	rein_run(d, p, args, NULL, &r);
+	lab_result_done(&r);
+	dir = opendir(held);
+	while (dir && (e = readdir(dir)))
+		d->warmed += e->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	free(held);
+}
+
 void rein_run_ops(struct differ *d, const struct place *p, const struct sequence *s,
 		  const char *mode, const char *say, const struct ops *run, struct lab_result *ret)
 {
-	const char *plain[] = {"run", "--approve", mode, say, "--workspace", p->work, "--", d->ops, NULL};
-	const char *caps[] = {"run", "--approve", mode,	  say,	"--workspace", p->work,
-			      "--cap-add", BOX_CAPS_LIST, "--", d->ops,	       NULL};
+	const char *args[16] = {"run", "--approve", mode, say, "--workspace", p->work};
+	size_t n = 6;
 
-	rein_run(d, p, s->caps && !d->rootless ? caps : plain, run, ret);
+	if (s->caps && !d->rootless) {
+		args[n++] = "--cap-add";
+		args[n++] = BOX_CAPS_LIST;
+	}
+	if (d->warm)
+		args[n++] = "--warm=1ms";
+	args[n++] = "--";
+	args[n++] = d->ops;
+	if (d->warm)
+		warm_up(d, p);
+	rein_run(d, p, args, run, ret);
 }
 
 bool parse_errnos(const char *text, size_t n, uint16_t *errnos)

@@ -19,6 +19,8 @@ struct differ {
 	bool rootless;	      /* that is not root */
 	bool keep;	      /* leave the temporary directory, and say where */
 	bool inodes;	      /* untouched files must keep their inode */
+	bool warm;	      /* on the overlay of an earlier run, where there is one */
+	unsigned warmed;      /* there was */
 	double rein_seconds;  /* spent in the program under test */
 	unsigned exact_undos; /* undo gave back even the changed files' inodes */
 	unsigned undos;

@@ -61,6 +61,7 @@ static const struct option long_options[] = {
 	{"readable", no_argument, NULL, 'q'},
 	{"must-find", no_argument, NULL, 'f'},
 	{"no-shrink", no_argument, NULL, 'n'},
+	{"warm", no_argument, NULL, 'W'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -80,6 +81,7 @@ static void usage(void)
 	       "others)\n"
 	       "  --no-inodes              untouched files may become other inodes\n"
 	       "  --no-shrink              report failures as they are\n"
+	       "  --warm                   on the overlay of an earlier run, where one can be kept\n"
 	       "  --max-failures N         stop after so many (3)\n"
 	       "  --env NAME=VALUE         one more variable for the program under test\n"
 	       "  --save DIR               write failing cases there\n"
@@ -155,6 +157,9 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		case 'i':
 			o->d.inodes = false;
+			break;
+		case 'W':
+			o->d.warm = true;
 			break;
 		case 'n':
 			o->shrink = false;
@@ -532,6 +537,8 @@ int main(int argc, char **argv)
 	       "in %u of %u\n",
 	       o.d.rein_seconds, own, (double)t.cases / (own > 0 ? own : 1), o.d.exact_undos,
 	       o.d.undos);
+	if (o.d.warm)
+		printf("differ: %u on the overlay of an earlier run\n", o.d.warmed);
 	if (o.must_find) /* a test of the tester */
 		return t.failed ? 0 : 1;
 	return t.failed ? 1 : 0;
