@@ -17,6 +17,7 @@
 #include "engine/execs.h"
 #include "engine/limits.h"
 #include "engine/live.h"
+#include "engine/masks.h"
 #include "engine/network.h"
 #include "engine/refusals.h"
 #include "engine/refused.h"
@@ -29,7 +30,6 @@
 #include "sandbox/launch.h"
 #include "sandbox/oci.h"
 #include "sandbox/warm.h"
-#include "sys/attr.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
 
@@ -113,10 +113,7 @@ void rein_run_done(struct rein_run *r)
 	rein_execs_done(&r->result.execs);
 	rein_refused_done(&r->result.refused);
 	rein_strlist_done(&r->canary);
-	for (size_t i = 0; i < r->nmasks; i++)
-		rein_hide_list_done(&r->masks[i]);
-	rein_free(take_ptr(r->masks));
-	r->nmasks = 0;
+	rein_masks_done(r);
 	rein_tx_done(&r->tx);
 	rein_changes_done(&r->changes);
 	rein_view_done(&r->view);
@@ -178,92 +175,6 @@ static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_er
 		rein_warm_free(take_ptr(r->warm));
 	}
 	return rc;
-}
-
-/*
- * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
- * beforehand, with the real one's face, the command can work in them.
- */
-static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list *h,
-			  struct rein_err *err)
-{
-	auto_close int real = -1, upper = -1;
-
-	if (!h->nforeign)
-		return 0;
-	real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (real < 0 || upper < 0)
-		return rein_err_errno(err, "open '%s'", r->real);
-	for (size_t i = 0; i < h->nforeign; i++) {
-		const struct rein_foreign_dir *f = &h->foreign[i];
-		auto_(rein_attrs_done) struct rein_attrs a = {0};
-
-		if (f->uid != geteuid() || !*f->path)
-			continue; /* only the group can be given without privilege */
-		if (rein_mkdirs(upper, f->path, err) < 0 ||
-		    rein_attrs_read(real, f->path, &a, err) < 0)
-			return -err->code;
-		if (fchownat(upper, f->path, (uid_t)-1, f->gid, 0) < 0) {
-			unlinkat(upper, f->path, AT_REMOVEDIR);
-			continue;
-		}
-		if (rein_attrs_apply(upper, f->path, &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err) < 0)
-			return -err->code;
-	}
-	return 0;
-}
-
-/* Hide what must not be seen in each tree, and Rein's own store where it lies inside one. */
-static int mask_roots(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
-{
-	const struct rein_view *v = &run->view;
-	struct rein_tx *t = &run->tx;
-
-	run->masks = rein_calloc(t->nroots, sizeof(*run->masks));
-	if (!run->masks)
-		return rein_err_nomem(err);
-	for (size_t at = 0; at < t->nroots; at++) {
-		struct rein_root *r = &t->roots[at];
-		struct rein_cow *cow = &v->cow[at];
-		struct rein_hide_opts o = {
-			.state_dir = e->state.dir,
-			.show = cow->show.v,
-			.whole = cow->whole,
-			.rootless = !rein_is_root(),
-			.uid = geteuid(),
-			.gid = getegid(),
-			.search = v->workspace,
-			.names = run->hide_names.v,
-		};
-
-		run->masks[at] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
-		run->nmasks++;
-		for (size_t i = 0; i < t->nroots; i++) {
-			auto_free char *place = rein_strdup(t->roots[i].store);
-
-			/* PLACE/ID/rN: the place itself is hidden */
-			for (int up = 0; place && up < 2; up++) {
-				char *slash = strrchr(place, '/');
-
-				if (slash)
-					*slash = '\0';
-			}
-			if (!place)
-				return rein_err_nomem(err);
-			if (rein_path_within(place, r->real) && !rein_path_within(place, e->state.dir) &&
-			    !rein_strlist_has(&cow->hide, place) &&
-			    rein_strlist_add(&cow->hide, place) < 0)
-				return rein_err_nomem(err);
-		}
-		o.hide = cow->hide.v;
-		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
-		    rescue_foreign(r, &run->masks[at], err) < 0)
-			return -err->code;
-		run->foreign += run->masks[at].nforeign;
-		run->links |= run->masks[at].links;
-	}
-	return 0;
 }
 
 /* The words as they may be kept: without the secrets in them. */
@@ -506,7 +417,6 @@ static int refuse_half_done(struct rein_engine *e, const struct rein_view *v, st
 	return 0;
 }
 
-/* Everything that is decided without a command: policy, view, trail. Nothing is made yet. */
 /* Whoever did what he must not do may look, until a person lifts it: nothing he runs changes anything. */
 static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			     struct rein_err *err)
@@ -530,6 +440,7 @@ static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_
 	return 0;
 }
 
+/* Everything that is decided without a command: policy, view, trail. Nothing is made yet. */
 static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
 	if (rein_engine_admits(e, o, err) < 0 || rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
@@ -546,7 +457,7 @@ static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct 
 	if (rein_warm_open(e, o, r, err) < 0 || begin(e, r, err) < 0)
 		return -err->code;
 	r->has_tx = true;
-	if (describe(r, o->argv, err) < 0 || mask_roots(e, r, err) < 0 || rein_warm_fit(o, r, err) < 0 ||
+	if (describe(r, o->argv, err) < 0 || rein_masks_make(e, r, err) < 0 || rein_warm_fit(o, r, err) < 0 ||
 	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
 		return -err->code;
 	return 0;

@@ -27,6 +27,15 @@ struct box_private {
 	int devices[6];
 };
 
+/* What SYS_getdents64 gives. */
+struct box_entry {
+	uint64_t ino;
+	int64_t off;
+	unsigned short len;
+	unsigned char type;
+	char name[];
+};
+
 /* A further command. */
 struct box_guest {
 	uint32_t number; /* rein's name for it; 0: a free place */

@@ -252,14 +252,6 @@ static void guard_entry(const struct box *box, int proc, const char *name)
 	close(fd);
 }
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
-
 static void guard_proc(const struct box *box, int proc)
 {
 	char buf[4096] __attribute__((aligned(8)));
@@ -270,7 +262,7 @@ static void guard_proc(const struct box *box, int proc)
 		box_step_failed(box, REIN_STEP_GUARD, 0);
 	while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
 		for (long at = 0; at < n;) {
-			struct entry *e = (struct entry *)(buf + at);
+			struct box_entry *e = (struct box_entry *)(buf + at);
 
 			guard_entry(box, proc, e->name);
 			at += e->len;

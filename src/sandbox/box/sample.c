@@ -12,14 +12,6 @@
 
 #define TICK_NS 10000000ull /* USER_HZ is 100 on every architecture */
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	unsigned short len;
-	unsigned char type;
-	char name[];
-};
-
 static size_t read_small(int proc, const char *pid, const char *file, char *to, size_t max)
 {
 	char path[64];
@@ -77,7 +69,7 @@ void box_sample(const struct box *box)
 		return;
 	while ((n = syscall(SYS_getdents64, proc, names, sizeof(names))) > 0)
 		for (long at = 0; at < n;) {
-			struct entry *e = (struct entry *)(names + at);
+			struct box_entry *e = (struct box_entry *)(names + at);
 			const char *wchar;
 
 			at += e->len;
