@@ -50,6 +50,19 @@ undoes_and_redoes() {
 	[ "$(cat d/g)" = two ] && [ -e n ]
 }
 
+reads_warm() {
+	mkdir -p a/b
+	echo one > a/b/f
+	rein run --approve -q --warm 1m -- cat a/b/f
+	rein run --approve --json --warm 1m -- cat a/b/f 2>&1 | has '"warm":true'
+	rein run --approve --commit -q --warm 1m -- sh -c 'echo two > a/b/f'
+	[ "$(cat a/b/f)" = two ]
+	rein run --approve -q --warm 1m -- cat a/b/f | has two
+	echo three > a/b/f
+	rein run --approve -q --warm 1m -- cat a/b/f | has three
+	touch a/over
+}
+
 conflict_changes_nothing() {
 	echo base > f
 	held_by -q -- sh -c 'echo inside > f; echo other > o'
@@ -291,7 +304,7 @@ cannot_use_dangerous_calls() {
 	done
 }
 
-cases commits discards holds_then_commits undoes_and_redoes conflict_changes_nothing \
+cases commits discards holds_then_commits undoes_and_redoes reads_warm conflict_changes_nothing \
 	undo_keeps_later_work hides_secrets secret_is_never_overwritten home_secrets_hidden \
 	renames_existing_directory hard_links_stay_joined metadata_is_kept status_is_the_commands \
 	passes_bytes_through terminal_works timeout_rolls_back background_children_die \
