@@ -198,10 +198,11 @@ static void put_linux(const struct rein_bundle *b, struct rein_json *j)
 	if (b->group)
 		rein_json_kstr(j, "cgroupsPath", b->group);
 	if (n == 5 && b->executor) {
-		/* as in the box: a server inside may have any port */
+		/* as in the box: a server inside may have any port, and loopback needs no pacing */
 		rein_json_key(j, "sysctl");
 		rein_json_open(j, '{');
 		rein_json_kstr(j, "net.ipv4.ip_unprivileged_port_start", "0");
+		rein_json_kstr(j, "net.ipv4.tcp_congestion_control", "reno");
 		rein_json_close(j, '}');
 	}
 	words(j, "maskedPaths", (char *[]){(char *)(uintptr_t)"/proc/kcore", (char *)(uintptr_t)"/proc/keys",

@@ -24,7 +24,9 @@
 #include "sandbox/net/netlink.h"
 
 #define SPLICE_AFTER (256u << 10)
-#define PIPE_SIZE    (256 << 10)
+#define PIPE_LARGE   (1 << 20)
+#define PIPE_SMALL   (256 << 10)
+#define FEW	     16 /* so many connections have large ones: all pipes of a user share 64 MiB */
 #define ROUNDS	     32 /* then others have their turn */
 #define LINGER_NS    (2 * REIN_NS_PER_S)
 #define ORIGINAL_DST 80 /* SO_ORIGINAL_DST, IP6T_SO_ORIGINAL_DST */
@@ -32,14 +34,18 @@
 
 static void flow_ready_client(struct gate *g, struct watch *w, uint32_t events)
 {
-	(void)events;
-	flow_pump(g, OWNER(w, struct flow, client));
+	struct flow *f = OWNER(w, struct flow, client);
+
+	f->up.dry &= !(events & ~(uint32_t)EPOLLOUT);
+	flow_pump(g, f);
 }
 
 static void flow_ready_server(struct gate *g, struct watch *w, uint32_t events)
 {
-	(void)events;
-	flow_pump(g, OWNER(w, struct flow, server));
+	struct flow *f = OWNER(w, struct flow, server);
+
+	f->down.dry &= !(events & ~(uint32_t)EPOLLOUT);
+	flow_pump(g, f);
 }
 
 static void lane_done(struct lane *l)
@@ -219,7 +225,7 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	size_t room;
 	ssize_t n;
 
-	if (l->eof)
+	if (l->eof || l->dry)
 		return STUCK;
 	if (!l->buf)
 		l->buf = rein_alloc(LANE_BUF);
@@ -241,8 +247,10 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 		return STUCK;
 	n = f->inner ? g->tls.ops->read(up ? f->inner : f->outer, l->buf + l->n, room)
 		     : recv(from, l->buf + l->n, room, 0);
-	if (n < 0)
+	if (n < 0) {
+		l->dry = errno == EAGAIN && !f->inner;
 		return would_block() ? STUCK : ENDED;
+	}
 	if (n == 0) {
 		l->eof = true;
 		if (up && f->rule >= 0)
@@ -279,7 +287,7 @@ static enum moved empty(const struct gate *g, struct flow *f, struct lane *l, in
 	return MOVED;
 }
 
-static bool use_pipe(struct lane *l)
+static bool use_pipe(const struct gate *g, struct lane *l)
 {
 	int size;
 
@@ -293,7 +301,7 @@ static bool use_pipe(struct lane *l)
 		return false;
 	}
 	/* Above a user's share of pipe memory it stays small, which works too. */
-	size = fcntl(l->pipe[1], F_SETPIPE_SZ, PIPE_SIZE);
+	size = fcntl(l->pipe[1], F_SETPIPE_SZ, g->nflows <= FEW ? PIPE_LARGE : PIPE_SMALL);
 	if (size < 0)
 		size = fcntl(l->pipe[1], F_GETPIPE_SZ);
 	l->pipe_size = size > 0 ? (size_t)size : 4096;
@@ -307,7 +315,7 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 	enum moved moved = STUCK;
 	ssize_t n;
 
-	if (!l->eof && l->piped < l->pipe_size) {
+	if (!l->eof && !l->dry && l->piped < l->pipe_size) {
 		size_t want = allowance(g, f, up, l->pipe_size - l->piped);
 
 		n = want ? splice(from, NULL, l->pipe[1], NULL, want, SPLICE_F_MOVE | SPLICE_F_NONBLOCK)
@@ -322,8 +330,11 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 		} else if (n == 0) {
 			l->eof = true;
 			moved = MOVED;
-		} else if (want && !would_block()) {
-			return ENDED;
+		} else if (want) {
+			/* with something in the pipe it may be the pipe that is full: pages count, not bytes */
+			l->dry = errno == EAGAIN && !l->piped;
+			if (!would_block())
+				return ENDED;
 		}
 	}
 	if (l->piped) {
@@ -345,7 +356,7 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 	bool as_is = !f->inner && !f->secrets && (f->rule < 0 || f->look == LOOK_AWAY || (!up && f->look != LOOK_ANSWER));
 	enum moved in, out;
 
-	if (l->pipe[0] >= 0 || (as_is && use_pipe(l))) {
+	if (l->pipe[0] >= 0 || (as_is && use_pipe(g, l))) {
 		in = splice_lane(g, f, l, from, to, up);
 		out = STUCK;
 	} else {

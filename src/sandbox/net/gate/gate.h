@@ -198,6 +198,7 @@ struct lane {
 	size_t piped, pipe_size;
 	uint64_t total;
 	bool eof, shut;
+	bool dry; /* nothing to read until an event says so */
 };
 
 struct flow {
