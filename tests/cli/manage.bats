@@ -90,6 +90,17 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -125 rein kill
 }
 
+@test "pause: caught between vfork and exec, again and again" {
+	local id
+	start_box --discard -- sh -c 'while :; do echo x; sleep 0.001; done' # dash starts its commands by vfork
+	id=$(boxes)
+	for _ in $(seq 10); do # no counter named i: `run` of bats sets it back, and the loop never ends
+		run -0 rein pause "$id"
+		run -0 rein resume "$id"
+	done
+	end_boxes
+}
+
 @test "kill: one box ends and is rolled back, its neighbour stays" {
 	echo 1 >file
 	start_box -- sh -c "echo 2 >file; sleep 80.$MARK"
