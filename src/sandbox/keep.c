@@ -16,6 +16,7 @@
 /* Looking: often where a limit depends on it, seldom for the picture alone. */
 #define WATCH_NS   (50 * 1000000ull)
 #define PICTURE_NS (500 * 1000000ull)
+#define CLOSE_NS   (10 * 1000000ull) /* when so many run that a few more would be too many */
 
 static uint64_t limit(const struct rein_keeper *k, enum rein_limit what)
 {
@@ -161,19 +162,27 @@ static void look_at_processor(struct rein_keeper *k, const struct rein_census *c
 
 	if (c->cpu_ns > k->cpu_ns)
 		k->cpu_ns = c->cpu_ns;
-	spent = k->cpu_ns - k->last_cpu_ns;
-	if (now > k->last_ns && spent * 100 / (now - k->last_ns) > k->usage.cpu_peak_percent)
-		k->usage.cpu_peak_percent = spent * 100 / (now - k->last_ns);
-	k->last_cpu_ns = k->cpu_ns;
-	k->last_ns = now;
+	/* time is told in hundredths of a second: no peak can be seen in less than some of them */
+	if (now - k->last_ns >= k->interval_ns) {
+		spent = k->cpu_ns - k->last_cpu_ns;
+		if (spent * 100 / (now - k->last_ns) > k->usage.cpu_peak_percent)
+			k->usage.cpu_peak_percent = spent * 100 / (now - k->last_ns);
+		k->last_cpu_ns = k->cpu_ns;
+		k->last_ns = now;
+	}
 	if (limit(k, REIN_LIMIT_CPU_TIME) && k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME))
 		found(k, REIN_LIMIT_CPU_TIME, k->cpu_ns);
 }
 
-static void look_at_processes(struct rein_keeper *k, const struct rein_census *c)
+/* A fork the kernel refuses because of a resource limit is told to nobody but its caller. */
+static void look_at_processes(struct rein_keeper *k, const struct rein_census *c, uint64_t now)
 {
+	enum rein_limit_by by = k->by[REIN_LIMIT_PROCESSES];
+
 	if (c->threads > k->usage.processes_peak)
 		k->usage.processes_peak = c->threads;
+	if ((by == REIN_BY_RLIMIT || by == REIN_BY_WATCHING) && c->threads >= limit(k, REIN_LIMIT_PROCESSES) / 2)
+		k->next_ns = now + CLOSE_NS;
 	if (k->by[REIN_LIMIT_PROCESSES] && c->threads > limit(k, REIN_LIMIT_PROCESSES))
 		found(k, REIN_LIMIT_PROCESSES, c->threads);
 }
@@ -233,6 +242,7 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 {
 	bool before = k->hit.what != REIN_LIMIT_NONE;
 	struct rein_census c;
+	uint64_t spent;
 
 	if (!k->next_ns || now < k->next_ns)
 		return false;
@@ -242,7 +252,7 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 	look_at_group(k);
 	if (k->proc >= 0 && rein_census_take(k->proc, &c)) {
 		k->usage.samples++;
-		look_at_processes(k, &c);
+		look_at_processes(k, &c, now);
 		look_at_memory(k, &c);
 		look_at_processor(k, &c, now);
 		if (c.read_bytes > k->usage.read_bytes)
@@ -257,9 +267,9 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 		look_at_disk(k, UINT64_MAX / 2, now);
 	}
 	/* looking itself must not become the load */
-	now = rein_mono_ns() - now;
-	if (now * 20 > k->interval_ns)
-		k->next_ns += now * 20 - k->interval_ns;
+	spent = rein_mono_ns() - now;
+	if (now + 20 * spent > k->next_ns)
+		k->next_ns = now + 20 * spent;
 	return !before && k->hit.what != REIN_LIMIT_NONE;
 }
 
