@@ -276,23 +276,9 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 {
 	int next = 0;
 
-	if (note->has & REIN_BOX_HAS_LISTENER)
-		s->supervisor.listener = take_fd(&fds[next++]);
+	rein_supervisor_begin(&s->supervisor, s->spec, note->has & REIN_BOX_HAS_LISTENER ? take_fd(&fds[next++]) : -1,
+			      !(s->plan->flags & REIN_PLAN_USERNS), s->started_ns);
 	s->supervisor.box = s->box->pid;
-	s->supervisor.told = s->spec->watch;
-	s->supervisor.root = !(s->plan->flags & REIN_PLAN_USERNS);
-	s->supervisor.caps = s->spec->caps;
-	s->supervisor.watch = s->spec->watch_links;
-	s->supervisor.execs.on = s->spec->watch_execs;
-	s->supervisor.execs.judge = s->spec->exec_judge;
-	s->supervisor.execs.judge_arg = s->spec->exec_judge_arg;
-	s->supervisor.execs.begun_ns = s->started_ns;
-	s->supervisor.files.on = s->spec->watch_files;
-	s->supervisor.files.hidden = s->spec->hidden;
-	s->supervisor.files.begun_ns = s->started_ns;
-	s->supervisor.may_chroot = s->spec->nested || s->spec->caps & SYS_CAP(CAP_SYS_CHROOT);
-	s->supervisor.roots = s->spec->roots;
-	s->supervisor.nroots = s->spec->nroots;
 	s->supervisor.ndevs = note->ndevs < ARRAY_SIZE(note->devs) ? note->ndevs
 								   : ARRAY_SIZE(note->devs);
 	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
@@ -568,13 +554,6 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		err->sys = s->end.sys;
 		return -err->code;
 	}
-	r.dir_renames = atomic_load(&s->supervisor.moved);
-	r.linked = s->supervisor.linked;
-	s->supervisor.linked = (struct rein_linked_list){0};
-	r.execs = s->supervisor.execs.seen;
-	s->supervisor.execs.seen = (struct rein_execs){0};
-	r.refused = s->supervisor.files.seen;
-	s->supervisor.files.seen = (struct rein_refused){0};
 	r.cpu_ns = usage_ns(ru);
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
 	if (s->ended) {
@@ -601,7 +580,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	if (s->keeper.cpu_ns > r.cpu_ns)
 		r.cpu_ns = s->keeper.cpu_ns;
-	rein_net_report_add(&s->gate.report, &s->supervisor.sockets);
+	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
 	r.net = s->gate.report;
 	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
@@ -725,11 +704,8 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	clear_up(s);
 	rein_door_close(&s->door);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
-	rein_linked_done(&s->supervisor.linked);
 	rein_net_report_done(&s->gate.report);
-	rein_net_report_done(&s->supervisor.sockets);
-	rein_execs_done(&s->supervisor.execs.seen);
-	rein_refused_done(&s->supervisor.files.seen);
+	rein_supervisor_done(&s->supervisor);
 	return rc;
 }
 
@@ -754,7 +730,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 {
 	struct session s = {
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
-		.supervisor = {.listener = -1, .box_root = -1, .bell = -1},
+		.supervisor = REIN_SUPERVISOR_INIT,
 		.gate = REIN_GATE_INIT,
 		.door = REIN_DOOR_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};

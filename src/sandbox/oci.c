@@ -20,10 +20,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
+#include "sandbox/caller.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/inlet.h"
@@ -31,6 +33,7 @@
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
+#include "sandbox/supervise.h"
 #include "sys/priv.h"
 #include "sys/passfd.h"
 #include "sys/sys.h"
@@ -73,6 +76,7 @@ struct session {
 	struct rein_outlet outlet;
 	struct rein_inlet inlet;
 	struct rein_gate gate;
+	struct rein_supervisor supervisor;
 	const char *id;
 	char pid_file[PATH_MAX];
 	char root[PATH_MAX]; /* where the runtime keeps its own state */
@@ -83,7 +87,7 @@ struct session {
 	int memory;	     /* its plan */
 	struct rein_box_note end;
 	int status;
-	uint64_t started_ns, deadline_ns;
+	uint64_t started_ns, deadline_ns, paused_ns;
 	enum rein_box_end why;
 	bool paused, listed;
 };
@@ -100,7 +104,7 @@ static int check(const struct session *s, struct rein_err *err)
 		{s->spec->nested, "--nested"},
 		{s->spec->caps != 0, "--cap-add"},
 		{s->spec->idle_timeout_ns != 0, "an idle timeout"},
-		{s->spec->watch_execs || s->spec->watch_files, "--watch"},
+		{!s->backend->executor && (s->spec->watch_execs || s->spec->watch_files), "--watch"},
 		{!s->backend->executor && (s->spec->net != REIN_NET_NONE || rein_gate_wanted(s->spec)), "a network"},
 	};
 
@@ -132,12 +136,21 @@ static int make_plan(struct session *s, struct rein_err *err)
 		.flags = REIN_PLAN_ROOT, .uid = geteuid(), .gid = getegid(), .bundle = s->gate.bundle};
 	struct rein_filter filter;
 	struct rein_filter_options options = {0};
+	bool notify = s->backend->executor && s->spec->nroots;
 
 	if (s->spec->net != REIN_NET_HOST)
 		setup.flags |= REIN_PLAN_NETNS;
 	if (rein_gate_wanted(s->spec))
 		setup.flags |= REIN_PLAN_GATE;
 	setup.flags |= s->backend->executor ? REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK : REIN_PLAN_IDENTITY;
+	if (notify) {
+		setup.flags |= REIN_PLAN_NOTIFY;
+		options = (struct rein_filter_options){.notify = true,
+						       .execs = s->spec->watch_execs,
+						       .watch = s->spec->watch_links,
+						       .files = s->spec->watch_files,
+						       .told = setup.flags & REIN_PLAN_NETNS};
+	}
 	rein_keep_plan(&s->keeper, &setup);
 	/* a plan without a filter is none; a kernel of the runtime's own has no use for it */
 	if (!rein_filter_build(&options, &filter))
@@ -332,6 +345,8 @@ static int hear_executor(struct session *s, struct rein_err *err)
 		       (ssize_t)sizeof(note)) {
 		if (note.kind == REIN_BOX_MSG_NET)
 			rc = on_net(s, &note, fds, err);
+		if (note.kind == REIN_BOX_MSG_READY && note.has & REIN_BOX_HAS_LISTENER)
+			rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[0]), true, s->started_ns);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
 		    note.kind == REIN_BOX_MSG_EXIT)
 			s->end = note;
@@ -391,9 +406,48 @@ static void look_for_init(struct session *s)
 	if (pid <= 1)
 		return;
 	s->listed = true;
+	s->supervisor.box = (pid_t)pid;
 	if (s->spec->watch)
 		s->spec->watch->begun(s->spec->watch->arg, (int)pid, rein_cgroup_freezer(&s->keeper.group),
 				      s->keeper.group.version);
+}
+
+#define OVERLAY_MAGIC 0x794c7630
+#define UNKNOWN_NS    (5 * REIN_NS_PER_S)
+
+/* Which file systems are the box's trees. The ways there are its mounts' and cannot be changed in it. */
+static void find_trees(struct rein_supervisor *v)
+{
+	auto_close int root = rein_caller_open(v->box, "root", -1);
+
+	for (size_t i = 0; root >= 0 && i < v->nroots && v->ndevs < ARRAY_SIZE(v->devs); i++) {
+		auto_close int fd = sys_openat2(root, v->roots[i].real, O_PATH | O_DIRECTORY,
+						RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+		struct statfs fs;
+		struct stat st;
+
+		if (fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAY_MAGIC && fstat(fd, &st) == 0)
+			v->devs[v->ndevs++] = st.st_dev;
+	}
+}
+
+/*
+ * Where calls from inside come to be answered, while nobody does: once there is one, the supervisor's thread does.
+ * Whoever calls is behind the executor, so the container stands and its first process's root is the box's; he
+ * waits until the runtime has told which process that is, but not for ever.
+ */
+static int unattended(const struct session *s)
+{
+	bool known = s->listed || rein_mono_ns() - s->started_ns > UNKNOWN_NS;
+
+	return s->supervisor.running || !known ? -1 : s->supervisor.listener;
+}
+
+static void answer(struct session *s)
+{
+	if (s->listed && !s->supervisor.ndevs)
+		find_trees(&s->supervisor);
+	rein_supervisor_wake(&s->supervisor);
 }
 
 static void kill_it(struct session *s, enum rein_box_end why)
@@ -414,22 +468,37 @@ static void kill_it(struct session *s, enum rein_box_end why)
 	kill(s->pid, SIGKILL);
 }
 
+/* By its freezer; else the executor stops all others, as in the built-in box; else as the runtime can. */
+static void pause_it(struct session *s, bool on)
+{
+	const struct rein_box_note all = {.kind = REIN_BOX_MSG_SIGNAL, .status = on ? SIGSTOP : SIGCONT, .sys = 2};
+	const char *freezer = rein_cgroup_freezer(&s->keeper.group);
+	struct rein_err ignored = {0};
+	uint64_t now = rein_mono_ns();
+
+	if (s->paused == on)
+		return;
+	s->paused = on;
+	if (freezer)
+		rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored);
+	else if (s->control >= 0)
+		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
+	else
+		tell_runtime(s, on ? "pause" : "resume", NULL, NULL);
+	if (on)
+		s->paused_ns = now;
+	else if (s->deadline_ns)
+		s->deadline_ns += now - s->paused_ns;
+}
+
 static void obey(struct session *s)
 {
 	enum rein_ordered order = s->spec->watch ? s->spec->watch->ask(s->spec->watch->arg) : REIN_BOX_GO;
-	const char *freezer = rein_cgroup_freezer(&s->keeper.group);
-	struct rein_err ignored = {0};
-	bool pause = order == REIN_BOX_PAUSE;
 
-	if (order == REIN_BOX_STOP) {
+	if (order == REIN_BOX_STOP)
 		kill_it(s, REIN_BOX_STOPPED);
-	} else if (pause != s->paused) {
-		s->paused = pause;
-		if (freezer)
-			rein_cgroup_freeze(freezer, s->keeper.group.version, pause, &ignored);
-		else
-			tell_runtime(s, pause ? "pause" : "resume", NULL, NULL);
-	}
+	else
+		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
 /* The executor has all signals blocked; a runtime without it passes them on to the command. */
@@ -463,7 +532,8 @@ static int attend(struct session *s, struct rein_err *err)
 		struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
 				       {.fd = s->signals, .events = POLLIN},
 				       {.fd = s->control, .events = POLLIN},
-				       {.fd = s->gate.control, .events = POLLIN}};
+				       {.fd = s->gate.control, .events = POLLIN},
+				       {.fd = unattended(s), .events = POLLIN}};
 		uint64_t now;
 
 		if (poll(fds, ARRAY_SIZE(fds), s->listed ? 50 : 5) < 0 && errno != EINTR)
@@ -483,6 +553,10 @@ static int attend(struct session *s, struct rein_err *err)
 		}
 		if (!s->listed)
 			look_for_init(s);
+		if (fds[4].revents & POLLIN)
+			answer(s);
+		else if (fds[4].revents)
+			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		now = rein_mono_ns();
 		if (now - orders > REIN_NS_PER_S / 2) {
 			orders = now;
@@ -493,7 +567,7 @@ static int attend(struct session *s, struct rein_err *err)
 			continue;
 		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
 			kill_it(s, REIN_BOX_LIMIT);
-		else if (s->deadline_ns && now >= s->deadline_ns)
+		else if (s->deadline_ns && !s->paused && now >= s->deadline_ns)
 			kill_it(s, REIN_BOX_TIMEOUT);
 	}
 }
@@ -527,6 +601,7 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 	if (s->keeper.cpu_ns > r.cpu_ns)
 		r.cpu_ns = s->keeper.cpu_ns;
 	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
 	r.net = s->gate.report;
 	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
@@ -563,6 +638,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	/* whatever it left of itself, also after a kill */
 	tell_runtime(s, "delete", "--force", NULL);
 	rc = rc < 0 ? rc : hear_executor(s, err);
+	rein_supervisor_end(&s->supervisor);
 	rein_gate_end(&s->gate);
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
@@ -574,6 +650,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	if (rc == 0)
 		conclude(s, &ru, ret);
 	rein_net_report_done(&s->gate.report);
+	rein_supervisor_done(&s->supervisor);
 	return rc;
 }
 
@@ -645,6 +722,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 			    .memory = -1,
 			    .inlet = REIN_INLET_INIT,
 			    .gate = REIN_GATE_INIT,
+			    .supervisor = REIN_SUPERVISOR_INIT,
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;

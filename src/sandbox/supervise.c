@@ -501,6 +501,26 @@ static void *serve(void *arg)
 	return NULL;
 }
 
+void rein_supervisor_begin(struct rein_supervisor *s, const struct rein_box_spec *spec, int listener, bool root,
+			   uint64_t begun_ns)
+{
+	s->listener = listener;
+	s->told = spec->watch;
+	s->root = root;
+	s->caps = spec->caps;
+	s->watch = spec->watch_links;
+	s->execs.on = spec->watch_execs;
+	s->execs.judge = spec->exec_judge;
+	s->execs.judge_arg = spec->exec_judge_arg;
+	s->execs.begun_ns = begun_ns;
+	s->files.on = spec->watch_files;
+	s->files.hidden = spec->hidden;
+	s->files.begun_ns = begun_ns;
+	s->may_chroot = spec->nested || spec->caps & SYS_CAP(CAP_SYS_CHROOT);
+	s->roots = spec->roots;
+	s->nroots = spec->nroots;
+}
+
 void rein_supervisor_wake(struct rein_supervisor *s)
 {
 	sigset_t all, old;
@@ -550,4 +570,24 @@ void rein_supervisor_end(struct rein_supervisor *s)
 	rein_closep_(&s->listener);
 	rein_closep_(&s->box_root);
 	rein_closep_(&s->bell);
+}
+
+void rein_supervisor_take(struct rein_supervisor *s, struct rein_box_result *r, struct rein_net_report *net)
+{
+	r->dir_renames = atomic_load(&s->moved);
+	r->linked = s->linked;
+	s->linked = (struct rein_linked_list){0};
+	r->execs = s->execs.seen;
+	s->execs.seen = (struct rein_execs){0};
+	r->refused = s->files.seen;
+	s->files.seen = (struct rein_refused){0};
+	rein_net_report_add(net, &s->sockets);
+}
+
+void rein_supervisor_done(struct rein_supervisor *s)
+{
+	rein_linked_done(&s->linked);
+	rein_net_report_done(&s->sockets);
+	rein_execs_done(&s->execs.seen);
+	rein_refused_done(&s->files.seen);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/box.h"
 #include "model/net.h"
 #include "sandbox/watchexec.h"
 #include "sandbox/watchfile.h"
@@ -54,9 +55,17 @@ struct rein_supervisor {
 	pthread_t thread;
 };
 
+#define REIN_SUPERVISOR_INIT {.listener = -1, .box_root = -1, .bell = -1}
+
+/* The box is ready. listener: owned from now on, or -1; root: it has no user namespace of ours to be looked at in. */
+void rein_supervisor_begin(struct rein_supervisor *s, const struct rein_box_spec *spec, int listener, bool root,
+			   uint64_t begun_ns);
 /* The listener has something: start the thread that answers, or answer once if there can be none. */
 void rein_supervisor_wake(struct rein_supervisor *s);
 /* The box is dead or about to be: abandon what is under way, wait for the thread. */
 void rein_supervisor_end(struct rein_supervisor *s);
+/* What was seen goes into the result, which owns it then. */
+void rein_supervisor_take(struct rein_supervisor *s, struct rein_box_result *r, struct rein_net_report *net);
+void rein_supervisor_done(struct rein_supervisor *s);
 
 #endif

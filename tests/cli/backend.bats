@@ -106,6 +106,53 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	done
 }
 
+# those where Rein's own executor is inside
+ours() { backends | grep -v runsc; }
+
+@test "backends: each execution is noted, and what was refused" {
+	local b
+	printf 'version: 1\nrules:\n  - id: no-counting\n    match: {program: [wc]}\n    decide: deny\n    message: no counting here\n' >"$T/p.yaml"
+	echo wc >name # nobody knows before it runs
+	for b in $(ours); do
+		run -0 --separate-stderr with "$b" --json --discard --watch-files -- sh -c 'true two | cat | ls -d .; touch /etc/made 2>/dev/null; true'
+		python3 -c '
+import json, sys
+r = json.loads(sys.stdin.read().strip().split("\n")[-1])
+argvs = [x["argv"] for x in r["execs"]["list"]]
+assert ["cat"] in argvs and ["ls", "-d", "."] in argvs, argvs
+assert [x["path"] for x in r["refused"]["list"]] == ["/etc/made"], r["refused"]' <<<"$stderr"
+		command rein run -y --backend "$b" --json --watch --agent eve -p "$T/p.yaml" -- sh -c 'touch x; $(cat name) -c </dev/null; echo status $?; sleep 1' 3>&- >"$T/out" 2>"$T/err" &
+		local pid=$! st=0
+		until_true 10 grep -q "is paused" "$T/err" || die "$b: $(cat "$T/err")"
+		rein resume "$(rein ps --json | field boxes.0.id)"
+		wait $pid || st=$?
+		eq "$b status" 122 "$st"
+		has "$(cat "$T/out")" "status 126"
+		[ "$(tail -n 1 "$T/err" | field execs.refused)" -ge 1 ] # a shell tries along PATH
+		[ ! -e x ] || die "$b: it was not rolled back"
+		rein safe --lift --agent eve -q
+		none_left
+	done
+}
+
+@test "backends: a directory is renamed at once, a file keeps its other names, both are committed" {
+	local b
+	for b in $(ours); do
+		rm -rf old new; mkdir -p old/sub
+		echo one >old/a; ln old/a old/b; echo deep >old/sub/c
+		with "$b" -q --commit -- python3 -c '
+import os
+os.rename("old", "new")
+open("new/a", "a").write("two\n")
+assert open("new/b").read() == "one\ntwo\n", "another file"'
+		[ ! -e old ]
+		eq "$b content" "$(printf 'one\ntwo')" "$(cat new/b)"
+		eq "$b names" "$(stat -c %i new/a)" "$(stat -c %i new/b)"
+		eq "$b deep" deep "$(cat new/sub/c)"
+		none_left
+	done
+}
+
 @test "backends: nothing outside changes, secrets are hidden, there is no network" {
 	local b
 	mkdir -p "$HOME/.ssh"; echo key >"$HOME/.ssh/id"; echo secret >.env; echo out >"$T/outside"
@@ -148,13 +195,19 @@ while True: a.append(b"x" * (4 << 20))'
 	done
 }
 
-@test "backends: listed, killed" {
+@test "backends: listed, paused, killed" {
 	local b id mark="sleep 91.$BASHPID" # nobody else's
 	for b in $(backends); do
 		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c "echo x >k; $mark" 3>&- >/dev/null 2>"$T/err" &
 		local pid=$!
 		until_true 15 pgrep -f "^$mark" >/dev/null || { [ "$b" = oci:runsc ] && sleep 3; } || die "$b: $(cat "$T/err")"
 		id=$(rein ps --json | field boxes.0.id)
+		if [ "$b" != oci:runsc ]; then # whose processes nobody sees
+			run -0 rein pause "$id"
+			has "$(ps -o stat= -p "$(pgrep -f "^$mark")")" T
+			run -0 rein resume "$id"
+			hasnt "$(ps -o stat= -p "$(pgrep -f "^$mark")")" T
+		fi
 		run -0 rein kill "$id"
 		local ended=0; wait $pid || ended=$?
 		eq "$b status" 119 "$ended"
@@ -175,7 +228,7 @@ while True: a.append(b"x" * (4 << 20))'
 	fi
 	run -125 rein run --backend oci:runc --whole-system -- true
 	has "$output" "--whole-system"
-	run -125 rein run --backend oci:runc --watch -- true
+	run -125 rein run --backend oci:runsc --watch -- true
 	has "$output" "--watch"
 	run -125 rein run --backend oci:runsc --allow-host example.org -- true
 	has "$output" "a network"

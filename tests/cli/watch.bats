@@ -51,13 +51,13 @@ assert t[1]["argv"][1] == "y" * len(t[1]["argv"][1]) and len(t[1]["argv"][1]) > 
 	cat >"$T/p.yaml" <<-'END'
 	version: 1
 	rules:
-	  - id: no-nmap
+	  - id: no-counting
 	    match: {program: [wc]}
 	    decide: deny
-	    reason: no counting here
+	    message: no counting here
 	END
-	command rein policy check "$T/p.yaml" || skip "this policy does not have such rules"
-	command rein run -y --json --watch --agent eve -p "$T/p.yaml" -- sh -c 'd=w; e=c; touch x; $d$e -c </dev/null; echo status $?' \
+	echo wc >name # nobody knows before it runs
+	command rein run -y --json --watch --agent eve -p "$T/p.yaml" -- sh -c 'touch x; $(cat name) -c </dev/null; echo status $?' \
 		3>&- >"$T/out" 2>"$T/err" &
 	# a program that is denied is a violation: the box waits for a person
 	until_true 10 grep -q "is paused" "$T/err" || die "$(cat "$T/err")"
@@ -65,11 +65,11 @@ assert t[1]["argv"][1] == "y" * len(t[1]["argv"][1]) and len(t[1]["argv"][1]) > 
 	wait $! && die "it ended well"
 	eq status 122 "$(wait $!; echo $?)"
 	has "$(cat "$T/out")" "status 126"
-	eq refused 1 "$(tail -n 1 "$T/err" | field execs.refused)"
+	[ "$(tail -n 1 "$T/err" | field execs.refused)" -ge 1 ] # a shell tries along PATH
 	eq violation permission "$(tail -n 1 "$T/err" | field violations.0.type)"
 	[ ! -e x ] || die "it was not rolled back"
 	rein safe --lift --agent eve -q
-	run -0 command rein run -y -q --discard -p "$T/p.yaml" -- sh -c 'touch x; d=w; e=c; $d$e -c </dev/null'
+	run -0 command rein run -y -q --discard -p "$T/p.yaml" -- sh -c 'touch x; $(cat name) -c </dev/null'
 }
 
 @test "watch: pipelines and signals: nothing is lost, nothing hangs" {
