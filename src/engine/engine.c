@@ -454,10 +454,10 @@ static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct 
 /* On disk before the command starts: a crash leaves a transaction, not a riddle. */
 static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
-	if (rein_warm_open(e, o, r, err) < 0 || begin(e, r, err) < 0)
+	if (rein_engine_warm_open(e, o, r, err) < 0 || begin(e, r, err) < 0)
 		return -err->code;
 	r->has_tx = true;
-	if (describe(r, o->argv, err) < 0 || rein_masks_make(e, r, err) < 0 || rein_warm_fit(o, r, err) < 0 ||
+	if (describe(r, o->argv, err) < 0 || rein_masks_make(e, r, err) < 0 || rein_engine_warm_fit(o, r, err) < 0 ||
 	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
 		return -err->code;
 	return 0;
@@ -658,7 +658,7 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 		rein_tx_blank(&e->state, &r->tx);
 	/* until its mounts are gone nobody else may have these directories */
 	rein_box_close(take_ptr(r->box));
-	if (rein_warm_close(e, r))
+	if (rein_engine_warm_close(e, r))
 		return 0;
 	return rein_tx_drop(&e->state, &r->tx, err);
 }

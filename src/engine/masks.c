@@ -81,7 +81,8 @@ int rein_masks_make(const struct rein_engine *e, struct rein_run *run, struct re
 			}
 			if (!place)
 				return rein_err_nomem(err);
-			if (rein_path_within(place, r->real) && !rein_path_within(place, e->state.dir) &&
+			if (rein_path_within(place, r->real) &&
+			    !rein_path_within(place, e->state.dir) &&
 			    !rein_strlist_has(&cow->hide, place) &&
 			    rein_strlist_add(&cow->hide, place) < 0)
 				return rein_err_nomem(err);

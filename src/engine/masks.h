@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The masks of a run's trees: what is not seen in each, and Rein's own store where it lies inside one. */
+/* The masks of a run's trees: what is not seen in each, and Rein's own store where it lies inside
+ * one. */
 #ifndef REIN_ENGINE_MASKS_H
 #define REIN_ENGINE_MASKS_H
 

@@ -14,8 +14,8 @@ static bool is_possible(const struct rein_run_opts *o, const struct rein_run *r)
 	return r->warm_ns && !o->backend && !o->whole_system && r->view.ncow == 1;
 }
 
-int rein_warm_open(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
-		   struct rein_err *err)
+int rein_engine_warm_open(const struct rein_engine *e, const struct rein_run_opts *o,
+			  struct rein_run *r, struct rein_err *err)
 {
 	r->warm_ns = o->warm_ns ? o->warm_ns : r->settings.warm_ns;
 	if (!is_possible(o, r))
@@ -30,7 +30,7 @@ static void forget(struct rein_run *r)
 	rein_warm_free(take_ptr(r->warm));
 }
 
-int rein_warm_fit(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+int rein_engine_warm_fit(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
 	const struct rein_root *root = r->tx.roots;
 	const char *mask = root->mask ? root->mask : "";
@@ -45,8 +45,8 @@ int rein_warm_fit(const struct rein_run_opts *o, struct rein_run *r, struct rein
 			return -err->code;
 	}
 	/*
-	 * A mask in memory goes with the run. A file that has names elsewhere can be changed by them,
-	 * which no watch here sees.
+	 * A mask in memory goes with the run. A file that has names elsewhere can be changed by
+	 * them, which no watch here sees.
 	 */
 	if (!is_possible(o, r) || root->staged || r->masks[0].passing || r->links)
 		return 0;
@@ -68,7 +68,7 @@ static bool keep_mask(struct rein_run *r)
 	return !*r->warm->mask || r->warm->lock >= 0;
 }
 
-bool rein_warm_close(const struct rein_engine *e, struct rein_run *r)
+bool rein_engine_warm_close(const struct rein_engine *e, struct rein_run *r)
 {
 	struct rein_warm *w = r->warm;
 	bool left = false;

@@ -48,8 +48,8 @@ enum { LAYER, CHANGES, DIRECTORY, LOCK, NFDS };
 /* Where every change passes through this kernel, and a watch sees it. */
 static bool is_local(int fd)
 {
-	static const long local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
-				     F2FS_SUPER_MAGIC};
+	static const long local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				     TMPFS_MAGIC, F2FS_SUPER_MAGIC};
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) < 0)
@@ -63,8 +63,8 @@ static bool is_local(int fd)
 /* Watch first, look then: what is made in between is an event. */
 static bool watch_below(int changes, int fd, unsigned *left)
 {
-	const uint32_t all = IN_ATTRIB | IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
-			     IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+	const uint32_t all = IN_ATTRIB | IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
+			     IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 	auto_close int keep = fd;
 	auto_closedir DIR *dir = NULL;
 	char path[32];
@@ -83,11 +83,13 @@ static bool watch_below(int changes, int fd, unsigned *left)
 
 		if (e->d_type == DT_UNKNOWN)
 			return false;
-		if (e->d_type != DT_DIR || rein_streq(e->d_name, ".") || rein_streq(e->d_name, ".."))
+		if (e->d_type != DT_DIR || rein_streq(e->d_name, ".") ||
+		    rein_streq(e->d_name, ".."))
 			continue;
 		sub = rein_open_sub(dirfd(dir), e->d_name);
 		/* one that may be entered but not read cannot be watched; in others nobody looks */
-		if (sub < 0 && (errno != EACCES || faccessat(dirfd(dir), e->d_name, X_OK, AT_EACCESS) == 0))
+		if (sub < 0 &&
+		    (errno != EACCES || faccessat(dirfd(dir), e->d_name, X_OK, AT_EACCESS) == 0))
 			return false;
 		if (sub >= 0 && !watch_below(changes, sub, left))
 			return false;
@@ -201,7 +203,8 @@ struct rein_warm *rein_warm_take(int state_fd, const char *real)
 	w->dev = offer.dev;
 	w->ino = offer.ino;
 	w->mask = rein_strdup(offer.mask);
-	if (!w->mask || stat(real, &st) < 0 || st.st_dev != w->dev || st.st_ino != w->ino || !rein_warm_true(w))
+	if (!w->mask || stat(real, &st) < 0 || st.st_dev != w->dev || st.st_ino != w->ino ||
+	    !rein_warm_true(w))
 		return NULL;
 	return take_ptr(w);
 }
@@ -209,7 +212,7 @@ struct rein_warm *rein_warm_take(int state_fd, const char *real)
 /* ---- holding ---- */
 
 struct holder {
-	int state, place, door;
+	int place, door;
 	struct rein_warm *w;
 	uint64_t until_ns;
 };
@@ -236,7 +239,7 @@ static void close_others(const int *keep, size_t n)
 /* A process of nobody's: whoever waits for the end of our output must not wait for it. */
 static void detach(const struct holder *h)
 {
-	const int keep[] = {h->state, h->place, h->door, h->w->layer, h->w->changes, h->w->dir, h->w->lock};
+	const int keep[] = {h->place, h->door, h->w->layer, h->w->changes, h->w->dir, h->w->lock};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -317,7 +320,7 @@ bool rein_warm_leave(int state_fd, struct rein_warm *w, uint64_t ns)
 {
 	auto_close int place = open_place(state_fd), door = -1;
 	char name[REIN_WARM_NAME + 8];
-	struct holder h = {.state = state_fd, .place = place, .w = w};
+	struct holder h = {.place = place, .w = w};
 	uint64_t most = (uint64_t)INT_MAX / 2 * 1000000;
 	pid_t pid;
 	int st;

@@ -14,8 +14,8 @@
 static int address(int dirfd, const char *name, struct sockaddr_un *to)
 {
 	*to = (struct sockaddr_un){.sun_family = AF_UNIX};
-	if ((size_t)snprintf(to->sun_path, sizeof(to->sun_path), "/proc/self/fd/%d/%s", dirfd, name) <
-	    sizeof(to->sun_path))
+	if ((size_t)snprintf(to->sun_path, sizeof(to->sun_path), "/proc/self/fd/%d/%s", dirfd,
+			     name) < sizeof(to->sun_path))
 		return 0;
 	errno = ENAMETOOLONG;
 	return -1;
@@ -30,7 +30,8 @@ int rein_local_listen(int dirfd, const char *name)
 		return -1;
 	unlinkat(dirfd, name, 0);
 	/* the mode it is born with */
-	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) < 0 || listen(fd, 16) < 0)
+	if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)) < 0 ||
+	    listen(fd, 16) < 0)
 		return -1;
 	return take_fd(&fd);
 }
@@ -40,7 +41,8 @@ int rein_local_connect(int dirfd, const char *name)
 	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un to;
 
-	if (fd < 0 || address(dirfd, name, &to) < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+	if (fd < 0 || address(dirfd, name, &to) < 0 ||
+	    connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
 		return -1;
 	return take_fd(&fd);
 }
