@@ -18,6 +18,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/door.h"
+#include "sandbox/oci.h"
 
 #define PATIENCE_NS (3 * REIN_NS_PER_S)
 #define DETACH_KEY  0x1d /* ^] */
@@ -53,11 +54,10 @@ static int knock(int state_fd, const struct rein_live *l, struct rein_err *err)
 	const struct timespec a_while = {.tv_nsec = 5000000};
 	uint64_t end = rein_mono_ns() + PATIENCE_NS;
 
-	if (*l->backend)
-		return rein_err_set(
-			err, REIN_E_UNSUPPORTED,
-			"box %s was built by %s: only the built-in box can be attached to", l->id,
-			l->backend);
+	if (*l->backend && !rein_oci_has_executor(l->backend))
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "box %s was built by %s: there is nobody in it who could start a command", l->id,
+				    l->backend);
 	for (bool poked = false; rein_mono_ns() < end; nanosleep(&a_while, NULL)) {
 		int fd = rein_door_connect(state_fd, l->id);
 

@@ -26,6 +26,7 @@
 #include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
+#include "sandbox/idle.h"
 #include "sandbox/keep.h"
 #include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
@@ -56,8 +57,7 @@ struct session {
 	struct rein_outlet outlet;
 	struct rein_gate gate;
 	struct rein_door door;
-	uint64_t active_ns;		   /* idle timeout: since when little happened, */
-	uint64_t active_cpu_ns, active_written; /* and where the counters stood */
+	struct rein_idle idle;
 	uint64_t started_ns, deadline_ns;
 	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
@@ -100,14 +100,6 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 	return flags;
 }
 
-/* Ten looks per period, but neither a busy loop nor a late answer. */
-static uint32_t sample_interval_ms(uint64_t idle_ns)
-{
-	uint64_t ms = idle_ns / 10 / 1000000;
-
-	return ms < 20 ? 20 : ms > 1000 ? 1000 : (uint32_t)ms;
-}
-
 static int make_plan(struct session *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
@@ -126,7 +118,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 				    "capabilities can be kept only when Rein runs as root");
 	rein_relay_prepare(&s->relay, &setup);
 	if (s->spec->idle_timeout_ns)
-		setup.sample_ms = sample_interval_ms(s->spec->idle_timeout_ns);
+		setup.sample_ms = rein_idle_interval_ms(s->spec->idle_timeout_ns);
 	rein_keep_plan(&s->keeper, &setup);
 	if (!rein_filter_build(&options, &filter))
 		return rein_err_set(err, REIN_E_FAILED, "the system call filter is too long");
@@ -184,7 +176,7 @@ static void pause_box(struct session *s, bool on)
 		s->paused_ns = now;
 		return;
 	}
-	s->active_ns += now - s->paused_ns;
+	s->idle.since_ns += now - s->paused_ns;
 	if (s->deadline_ns)
 		s->deadline_ns += now - s->paused_ns;
 }
@@ -339,21 +331,6 @@ static void on_stopped(struct session *s, int sig)
 	resume(s);
 }
 
-/* Little has happened since active_ns: is it long enough? See launch.h for what idle means. */
-static void on_sample(struct session *s, const struct rein_box_note *note)
-{
-	uint64_t now = rein_mono_ns(), limit = s->spec->idle_timeout_ns;
-
-	if (note->written != s->active_written || note->cpu_ns < s->active_cpu_ns ||
-	    note->cpu_ns - s->active_cpu_ns >= limit / 100) {
-		s->active_ns = now;
-		s->active_written = note->written;
-		s->active_cpu_ns = note->cpu_ns;
-	} else if (!s->paused && now - s->active_ns >= limit) {
-		kill_box(s, REIN_BOX_IDLE_TIMEOUT);
-	}
-}
-
 static int on_note(struct session *s, struct rein_err *err)
 {
 	struct rein_box_note note;
@@ -377,7 +354,8 @@ static int on_note(struct session *s, struct rein_err *err)
 			on_stopped(s, note.status);
 			break;
 		case REIN_BOX_MSG_SAMPLE:
-			on_sample(s, &note);
+			if (rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused)
+				kill_box(s, REIN_BOX_IDLE_TIMEOUT);
 			break;
 		case REIN_BOX_MSG_GUEST:
 		case REIN_BOX_MSG_GONE:
@@ -687,7 +665,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 
 	if (s->signals < 0)
 		return rein_err_errno(err, "signalfd");
-	s->started_ns = s->active_ns = rein_mono_ns();
+	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	s->orders_ns = s->started_ns + ORDERS_NS;
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;

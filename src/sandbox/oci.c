@@ -26,10 +26,12 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/caller.h"
+#include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/inlet.h"
 #include "sandbox/net/start.h"
+#include "sandbox/idle.h"
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
@@ -67,6 +69,14 @@ int rein_oci_find(const char *name, struct rein_err *err)
 	return -1;
 }
 
+bool rein_oci_has_executor(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
+		if (rein_streq(name, backends[i].name))
+			return backends[i].executor;
+	return false;
+}
+
 struct session {
 	const struct backend *backend;
 	const struct rein_box_spec *spec;
@@ -77,6 +87,8 @@ struct session {
 	struct rein_inlet inlet;
 	struct rein_gate gate;
 	struct rein_supervisor supervisor;
+	struct rein_door door;
+	struct rein_relay relay; /* for the door: there is no terminal of the box's */
 	const char *id;
 	char pid_file[PATH_MAX];
 	char root[PATH_MAX]; /* where the runtime keeps its own state */
@@ -88,8 +100,10 @@ struct session {
 	struct rein_box_note end;
 	int status;
 	uint64_t started_ns, deadline_ns, paused_ns;
+	struct rein_idle idle;
+	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;
-	bool paused, listed;
+	bool paused, listed, ready;
 };
 
 /* What this way of running cannot do, before anything is done. */
@@ -103,7 +117,7 @@ static int check(const struct session *s, struct rein_err *err)
 		{s->spec->whole_system, "--whole-system"},
 		{s->spec->nested, "--nested"},
 		{s->spec->caps != 0, "--cap-add"},
-		{s->spec->idle_timeout_ns != 0, "an idle timeout"},
+		{!s->backend->executor && s->spec->idle_timeout_ns, "an idle timeout"},
 		{!s->backend->executor && (s->spec->watch_execs || s->spec->watch_files), "--watch"},
 		{!s->backend->executor && (s->spec->net != REIN_NET_NONE || rein_gate_wanted(s->spec)), "a network"},
 	};
@@ -151,6 +165,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 						       .files = s->spec->watch_files,
 						       .told = setup.flags & REIN_PLAN_NETNS};
 	}
+	if (s->spec->idle_timeout_ns)
+		setup.sample_ms = rein_idle_interval_ms(s->spec->idle_timeout_ns);
 	rein_keep_plan(&s->keeper, &setup);
 	/* a plan without a filter is none; a kernel of the runtime's own has no use for it */
 	if (!rein_filter_build(&options, &filter))
@@ -345,6 +361,11 @@ static int hear_executor(struct session *s, struct rein_err *err)
 		       (ssize_t)sizeof(note)) {
 		if (note.kind == REIN_BOX_MSG_NET)
 			rc = on_net(s, &note, fds, err);
+		if (note.kind == REIN_BOX_MSG_GUEST || note.kind == REIN_BOX_MSG_GONE)
+			rein_door_note(&s->door, &note, fds);
+		s->ready |= note.kind == REIN_BOX_MSG_READY;
+		if (note.kind == REIN_BOX_MSG_SAMPLE)
+			s->slept = rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused;
 		if (note.kind == REIN_BOX_MSG_READY && note.has & REIN_BOX_HAS_LISTENER)
 			rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[0]), true, s->started_ns);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
@@ -485,9 +506,12 @@ static void pause_it(struct session *s, bool on)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else
 		tell_runtime(s, on ? "pause" : "resume", NULL, NULL);
-	if (on)
+	if (on) {
 		s->paused_ns = now;
-	else if (s->deadline_ns)
+		return;
+	}
+	s->idle.since_ns += now - s->paused_ns;
+	if (s->deadline_ns)
 		s->deadline_ns += now - s->paused_ns;
 }
 
@@ -517,10 +541,13 @@ static void on_signals(struct session *s)
 	struct signalfd_siginfo si;
 
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_signo == SIGURG)
-			obey(s);
-		else
+		if (si.ssi_signo != SIGURG) {
 			pass_on(s, (int)si.ssi_signo);
+			continue;
+		}
+		obey(s);
+		if (s->control >= 0)
+			rein_door_open(&s->door);
 	}
 }
 
@@ -533,7 +560,8 @@ static int attend(struct session *s, struct rein_err *err)
 				       {.fd = s->signals, .events = POLLIN},
 				       {.fd = s->control, .events = POLLIN},
 				       {.fd = s->gate.control, .events = POLLIN},
-				       {.fd = unattended(s), .events = POLLIN}};
+				       {.fd = unattended(s), .events = POLLIN},
+				       {.fd = s->ready ? s->door.epoll : -1, .events = POLLIN}};
 		uint64_t now;
 
 		if (poll(fds, ARRAY_SIZE(fds), s->listed ? 50 : 5) < 0 && errno != EINTR)
@@ -557,6 +585,8 @@ static int attend(struct session *s, struct rein_err *err)
 			answer(s);
 		else if (fds[4].revents)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
+		if (fds[5].revents && s->control >= 0)
+			rein_door_serve(&s->door);
 		now = rein_mono_ns();
 		if (now - orders > REIN_NS_PER_S / 2) {
 			orders = now;
@@ -569,6 +599,8 @@ static int attend(struct session *s, struct rein_err *err)
 			kill_it(s, REIN_BOX_LIMIT);
 		else if (s->deadline_ns && !s->paused && now >= s->deadline_ns)
 			kill_it(s, REIN_BOX_TIMEOUT);
+		else if (s->slept)
+			kill_it(s, REIN_BOX_IDLE_TIMEOUT);
 	}
 }
 
@@ -593,6 +625,7 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 		r.end = REIN_BOX_LIMIT;
 	r.limits = s->spec->limits;
 	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
+	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
 	r.hit = s->keeper.hit;
 	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
 	r.usage = s->keeper.usage;
@@ -624,7 +657,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	struct rusage ru = {0};
 	int rc;
 
-	s->started_ns = rein_mono_ns();
+	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
 	rc = start(s, err);
@@ -639,6 +672,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	tell_runtime(s, "delete", "--force", NULL);
 	rc = rc < 0 ? rc : hear_executor(s, err);
 	rein_supervisor_end(&s->supervisor);
+	rein_door_close(&s->door);
 	rein_gate_end(&s->gate);
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
@@ -723,12 +757,18 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 			    .inlet = REIN_INLET_INIT,
 			    .gate = REIN_GATE_INIT,
 			    .supervisor = REIN_SUPERVISOR_INIT,
+			    .door = REIN_DOOR_INIT,
+			    .relay = {.master = -1},
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;
 
 	if (!bundle)
 		return rein_err_nomem(err);
+	s.door.spec = spec;
+	s.door.control = &s.control;
+	s.door.relay = &s.relay;
+	s.door.paused = &s.paused;
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
 	snprintf(s.root, sizeof(s.root), ROOTS "/%s.%s", id, s.backend->program);
 	if (check(&s, err) < 0 || find_program(&s, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)

@@ -237,10 +237,10 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	run -125 inside true
 	wait || true
 	has_boxes 0
-	if is_root && command -v crun; then
-		start_box --discard --backend oci:crun -- sleep 97
+	if is_root && command -v runsc; then
+		start_box --discard --backend oci:runsc -- sleep 97
 		run -125 inside true
-		has "$output" "only the built-in box"
+		has "$output" "nobody in it"
 		rein kill "$box"
 		wait || true
 	fi

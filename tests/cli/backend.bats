@@ -183,6 +183,11 @@ assert open("new/b").read() == "one\ntwo\n", "another file"'
 		run with "$b" --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
 		eq "$b disk" 122 "$status"
 		[ ! -e t ] && [ ! -e big ]
+		if [ "$b" != oci:runsc ]; then
+			run with "$b" --idle-timeout 1s -- sh -c 'echo x >t; for i in 1 2 3 4 5 6; do sleep 0.3; echo $i; done; sleep 20'
+			eq "$b idle" 124 "$status"
+			has "$output" 6
+		fi
 		if is_root && [ "$b" != oci:runsc ]; then
 			run with "$b" --limit memory=100M -- python3 -c 'a = []
 while True: a.append(b"x" * (4 << 20))'
@@ -195,7 +200,7 @@ while True: a.append(b"x" * (4 << 20))'
 	done
 }
 
-@test "backends: listed, paused, killed" {
+@test "backends: listed, paused, visited, killed" {
 	local b id mark="sleep 91.$BASHPID" # nobody else's
 	for b in $(backends); do
 		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c "echo x >k; $mark" 3>&- >/dev/null 2>"$T/err" &
@@ -208,10 +213,15 @@ while True: a.append(b"x" * (4 << 20))'
 			run -0 rein resume "$id"
 			hasnt "$(ps -o stat= -p "$(pgrep -f "^$mark")")" T
 		fi
+		if [ "$b" != oci:runsc ]; then
+			eq "$b attach" "abc $W" "$(echo abc | rein attach "$id" -- sh -c 'read -r a; echo "$a $PWD"')"
+			run -7 rein attach "$id" -- sh -c 'echo x >/etc/made; echo y >k2; exit 7'
+			has "$output" "Read-only"
+		fi
 		run -0 rein kill "$id"
 		local ended=0; wait $pid || ended=$?
 		eq "$b status" 119 "$ended"
-		[ ! -e k ]
+		[ ! -e k ] && [ ! -e k2 ]
 		run pgrep -f "^$mark"
 		eq "$b dead" 1 "$status"
 		none_left
