@@ -32,6 +32,7 @@ works("a chunked upload", SITE, sh("head -c 300000 /dev/zero | curl -sS -T - htt
 works("a long upload", SITE, sh("head -c 9000000 /dev/zero | curl -sS --data-binary @- http://site.test/up"), "body 9000000")
 works("a long download", SITE, sh("curl -sS http://site.test/bytes/30000000 | wc -c"), "30000000")
 works("a long download over TLS", SITE, sh("curl -sS https://site.test/bytes/30000000 | wc -c"), "30000000")
+works("nothing is paced on the way to the gate", SITE, ["cat", "/proc/sys/net/ipv4/tcp_congestion_control"], "reno")
 works("many at once", SITE, sh("for i in $(seq 40); do curl -sS http://site.test/bytes/100000 -o /dev/null -w '%{size_download}\\n' & done | sort -u; wait"), "100000")
 works("a wildcard", ["--allow-host", "*.wild.test"], ["curl", "-sS", "https://a.wild.test/"], "GET / of a.wild.test")
 works("a canonical name", ["--allow-host", "good-cname.test"], ["curl", "-sS", "http://good-cname.test/"], "GET / of good-cname.test")
