@@ -175,8 +175,8 @@ static void put_rest(FILE *f, const struct know *k)
 		put(f, k->paths[i].pattern);
 		fputs(", ", f);
 		put(f, k->paths[i].why);
-		fprintf(f, ", %lluull, %lluull, %u, %u, %u, %u},\n", (unsigned long long)k->paths[i].parts,
-			(unsigned long long)k->paths[i].starts, k->paths[i].cls, k->paths[i].kind, k->paths[i].len,
+		fprintf(f, ", %lluull, %lluull, %lluull, %u, %u, %u, %u},\n", (unsigned long long)k->paths[i].parts,
+			(unsigned long long)k->paths[i].starts, (unsigned long long)k->paths[i].ends, k->paths[i].cls, k->paths[i].kind, k->paths[i].len,
 			k->paths[i].shelf);
 	}
 	fputs("};\n", f);

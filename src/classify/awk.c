@@ -85,7 +85,7 @@ static void awk_redirect(struct awk *w, bool append)
 		f.s = awk_string(w);
 	if (str_starts(f.s, "/inet"))
 		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that opens a network connection");
-	else
+	else if (cx_step(w->cx))
 		effect_write(w->cx, &f, append);
 	w->prev = 's';
 }

@@ -195,19 +195,28 @@ static void setup(struct ctx *cx, struct rein_classifier *c, const struct rein_a
 							       : "/home/user/workspace"));
 }
 
+/* Does a byte less than that occur? Without a way out of the loop, so that it takes many at a time. */
+static bool has_below(struct rein_str s, unsigned char least)
+{
+	unsigned char any = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		any |= (unsigned char)s.p[i] < least;
+	return any;
+}
+
 static void command_text(struct ctx *cx, struct rein_str text)
 {
 	struct io io = {.in = data_unknown(TAINT_INPUT)};
 	struct script sc;
 
-	shell_parse(cx->a, text, 0, NULL, false, &sc);
-	run_list(cx, sc.root, &io);
+	run_script(cx, text, NULL, &io, &sc);
 	run_uncalled(cx);
 	if (sc.error)
 		cx_incomplete(cx, (struct range){sc.error_at, sc.error_at + 1}, sc.error);
-	for (size_t i = 0; i < text.n && !sc.odd; i++)
-		sc.odd = (unsigned char)text.p[i] < 5;
-	if (sc.odd)
+	if (cx->incomplete)
+		return; /* said already */
+	if (sc.odd || has_below(text, 5))
 		cx_incomplete(cx, (struct range){0, (uint32_t)text.n},
 			      "holds bytes or syntax that shells read differently");
 }

@@ -3,6 +3,8 @@
  * Inline programs: which calls delete, execute, write or connect, with literal arguments followed. What is
  * only printed stays data; what cannot be told is never safe.
  */
+#include <assert.h>
+
 #include "classify/code.h"
 
 #define S(text, kind) {text, sizeof(text) - 1, kind}
@@ -110,42 +112,88 @@ static const struct sink_name science[] = {
 #undef S
 
 /* Modules that only compute. Anything else imported is not proven harmless. */
-static const char safe_modules[] =
-	"json sys re math datetime time collections itertools functools string random hashlib "
-	"textwrap statistics decimal fractions operator typing enum dataclasses uuid calendar "
-	"copy pprint unicodedata struct bisect heapq csv html locale platform shlex difflib "
-	"base64 binascii io os os.path pathlib glob fnmatch tomllib yaml toml ast tokenize keyword "
-	"argparse logging warnings contextlib inspect traceback timeit zlib gzip secrets numbers "
-	"numpy pandas torch tensorflow scipy sklearn matplotlib django flask rich packaging "
-	"importlib.metadata pkg_resources site sysconfig xml.etree.ElementTree urllib.parse colorsys "
-	"this __future__ abc codecs types array queue cmath sqlite3 shutil tempfile "
-	"path fs util url querystring crypto assert events os buffer string_decoder punycode "
-	"node:path node:fs node:util node:url node:crypto node:assert node:os perf_hooks v8 "
-	"node:perf_hooks ./package.json ../package.json semver lodash typescript "
-	"strict warnings POSIX List::Util Data::Dumper JSON JSON::PP Time::HiRes Scalar::Util "
-	"MIME::Base64 Digest::MD5 Digest::SHA Encode utf8 feature integer bigint Text::Wrap Time::Local "
-	"set date bigdecimal digest prettyprint pp psych optparse fileutils English rubygems erb";
+static const struct rein_str safe_modules[] = {
+	WORD("json"), WORD("sys"), WORD("re"), WORD("math"), WORD("datetime"), WORD("time"), WORD("collections"),
+	WORD("itertools"), WORD("functools"), WORD("string"), WORD("random"), WORD("hashlib"), WORD("textwrap"),
+	WORD("statistics"), WORD("decimal"), WORD("fractions"), WORD("operator"), WORD("typing"), WORD("enum"),
+	WORD("dataclasses"), WORD("uuid"), WORD("calendar"), WORD("copy"), WORD("pprint"), WORD("unicodedata"),
+	WORD("struct"), WORD("bisect"), WORD("heapq"), WORD("csv"), WORD("html"), WORD("locale"), WORD("platform"),
+	WORD("shlex"), WORD("difflib"), WORD("base64"), WORD("binascii"), WORD("io"), WORD("os"), WORD("os.path"),
+	WORD("pathlib"), WORD("glob"), WORD("fnmatch"), WORD("tomllib"), WORD("yaml"), WORD("toml"), WORD("ast"),
+	WORD("tokenize"), WORD("keyword"), WORD("argparse"), WORD("logging"), WORD("warnings"), WORD("contextlib"),
+	WORD("inspect"), WORD("traceback"), WORD("timeit"), WORD("zlib"), WORD("gzip"), WORD("secrets"),
+	WORD("numbers"), WORD("numpy"), WORD("pandas"), WORD("torch"), WORD("tensorflow"), WORD("scipy"),
+	WORD("sklearn"), WORD("matplotlib"), WORD("django"), WORD("flask"), WORD("rich"), WORD("packaging"),
+	WORD("importlib.metadata"), WORD("pkg_resources"), WORD("site"), WORD("sysconfig"),
+	WORD("xml.etree.ElementTree"), WORD("urllib.parse"), WORD("colorsys"), WORD("this"), WORD("__future__"),
+	WORD("abc"), WORD("codecs"), WORD("types"), WORD("array"), WORD("queue"), WORD("cmath"), WORD("sqlite3"),
+	WORD("shutil"), WORD("tempfile"), WORD("path"), WORD("fs"), WORD("util"), WORD("url"), WORD("querystring"),
+	WORD("crypto"), WORD("assert"), WORD("events"), WORD("buffer"), WORD("string_decoder"), WORD("punycode"),
+	WORD("node:path"), WORD("node:fs"), WORD("node:util"), WORD("node:url"), WORD("node:crypto"),
+	WORD("node:assert"), WORD("node:os"), WORD("perf_hooks"), WORD("v8"), WORD("node:perf_hooks"),
+	WORD("./package.json"), WORD("../package.json"), WORD("semver"), WORD("lodash"), WORD("typescript"),
+	WORD("strict"), WORD("POSIX"), WORD("List::Util"), WORD("Data::Dumper"), WORD("JSON"), WORD("JSON::PP"),
+	WORD("Time::HiRes"), WORD("Scalar::Util"), WORD("MIME::Base64"), WORD("Digest::MD5"), WORD("Digest::SHA"),
+	WORD("Encode"), WORD("utf8"), WORD("feature"), WORD("integer"), WORD("bigint"), WORD("Text::Wrap"),
+	WORD("Time::Local"), WORD("set"), WORD("date"), WORD("bigdecimal"), WORD("digest"), WORD("prettyprint"),
+	WORD("pp"), WORD("psych"), WORD("optparse"), WORD("fileutils"), WORD("English"), WORD("rubygems"),
+	WORD("erb"),
+};
 
 /* Names whose mere mention in a language with loose quoting must not be missed. */
-static const char raw_words[] =
-	"system exec qx unlink rmtree remove_tree eval open popen fork socket rm_rf rm_r spawn "
-	"sysopen require syscall rename rmdir kill dofile loadstring";
+static const struct rein_str raw_words[] = {
+	WORD("system"), WORD("exec"), WORD("qx"), WORD("unlink"), WORD("rmtree"), WORD("remove_tree"), WORD("eval"),
+	WORD("open"), WORD("popen"), WORD("fork"), WORD("socket"), WORD("rm_rf"), WORD("rm_r"), WORD("spawn"),
+	WORD("sysopen"), WORD("require"), WORD("syscall"), WORD("rename"), WORD("rmdir"), WORD("kill"),
+	WORD("dofile"), WORD("loadstring"),
+};
 
-static enum sink sink_in(const struct sink_name *table, size_t n, struct rein_str name)
+static bool is_safe_module(struct rein_str name)
 {
-	enum sink found = SINK_NONE;
+	return str_among(name, safe_modules, ARRAY_SIZE(safe_modules));
+}
 
-	for (size_t k = 0; k < n; k++) {
-		const struct sink_name *s = &table[k];
+/* The names that end in the same byte, in the order of their table: made once for a text. */
+struct sink_index {
+	uint16_t first[2][256], next[2][ARRAY_SIZE(sinks) > ARRAY_SIZE(science) ? ARRAY_SIZE(sinks) : ARRAY_SIZE(science)];
+};
 
-		if (s->n > name.n || (s->n < name.n && s->name[0] != '.') || s->name[s->n - 1] != name.p[name.n - 1] ||
-		    memcmp(name.p + name.n - s->n, s->name, s->n) != 0)
-			continue;
-		found = s->sink;
-		if (found != SINK_NONE)
-			return found;
+static void index_table(const struct sink_name *table, size_t n, uint16_t first[256], uint16_t *next)
+{
+	for (size_t k = n; k-- > 0;) {
+		unsigned char last = (unsigned char)table[k].name[table[k].n - 1];
+
+		next[k] = first[last];
+		first[last] = (uint16_t)(k + 1);
 	}
-	return found;
+}
+
+static const struct sink_index *sink_index(struct ctx *cx)
+{
+	if (!cx->sinks) {
+		cx->sinks = arena_new(cx->a, struct sink_index);
+		index_table(sinks, ARRAY_SIZE(sinks), cx->sinks->first[0], cx->sinks->next[0]);
+		index_table(science, ARRAY_SIZE(science), cx->sinks->first[1], cx->sinks->next[1]);
+	}
+	return cx->sinks;
+}
+
+static enum sink sink_in(const struct code *c, bool scientific, struct rein_str name)
+{
+	const struct sink_name *table = scientific ? science : sinks;
+	const struct sink_index *x = sink_index(c->cx);
+	const uint16_t *next = x->next[scientific];
+
+	if (!name.n)
+		return SINK_NONE;
+	for (size_t k = x->first[scientific][(unsigned char)name.p[name.n - 1]]; k; k = next[k - 1]) {
+		const struct sink_name *s = &table[k - 1];
+
+		if (s->sink != SINK_NONE && s->n <= name.n && (s->n == name.n || s->name[0] == '.') &&
+		    !memcmp(name.p + name.n - s->n, s->name, s->n))
+			return s->sink;
+	}
+	return SINK_NONE;
 }
 
 static enum sink sink_of(const struct code *c, struct rein_str name)
@@ -153,10 +201,10 @@ static enum sink sink_of(const struct code *c, struct rein_str name)
 	enum sink found = SINK_NONE;
 
 	if (code_lang_is(c, LANG_R | LANG_JULIA))
-		found = sink_in(science, ARRAY_SIZE(science), name);
+		found = sink_in(c, true, name);
 	if (code_lang_is(c, LANG_JULIA) && str_is(name, "rm")) /* R's forgets variables */
 		found = SINK_RDEL;
-	return found != SINK_NONE ? found : sink_in(sinks, ARRAY_SIZE(sinks), name);
+	return found != SINK_NONE ? found : sink_in(c, false, name);
 }
 
 static bool punct(const struct code *c, size_t k, char ch)
@@ -167,6 +215,7 @@ static bool punct(const struct code *c, size_t k, char ch)
 /* The first literal argument of the call whose name is token k. False: not literal. */
 static bool literal_arg(const struct code *c, size_t k, struct rein_str *ret, size_t *after)
 {
+	struct sbuf both = {.a = c->cx->a};
 	size_t j = k + 1;
 
 	if (punct(c, j, '('))
@@ -181,14 +230,14 @@ static bool literal_arg(const struct code *c, size_t k, struct rein_str *ret, si
 		return false;
 	/* "a" + "b" and "a" "b" are literal too */
 	while (*after < c->n) {
-		struct sbuf both = {.a = c->cx->a};
 		size_t s = *after;
 
 		if (punct(c, s, '+') || (punct(c, s, '.') && code_lang_is(c, LANG_PERL | LANG_PHP)))
 			s++;
 		if (s >= c->n || c->t[s].kind != TOK_STR)
 			return s == *after;
-		sbuf_str(&both, *ret);
+		if (!both.n)
+			sbuf_str(&both, *ret);
 		sbuf_str(&both, c->t[s].s);
 		*ret = sbuf_view(&both);
 		*after = s + 1;
@@ -466,7 +515,7 @@ static void imports(struct code *c, size_t k)
 			mod = c->t[j].s;
 			dot = memchr(mod.p, '.', mod.n);
 			top = dot ? str_to(mod, (size_t)(dot - mod.p)) : mod;
-			if (!str_in(mod, safe_modules) && (!dot || !str_in(top, safe_modules)) &&
+			if (!is_safe_module(mod) && (!dot || !is_safe_module(top)) &&
 			    !str_in(top, "subprocess socket urllib requests http"))
 				say(c, REIN_LEVEL_RISKY, mod,
 				    "code that uses a module whose effects are not known");
@@ -488,7 +537,7 @@ static void imports(struct code *c, size_t k)
 		if (literal_arg(c, k, &mod, &after)) {
 			if (str_is(mod, "child_process") || str_is(mod, "node:child_process"))
 				say(c, REIN_LEVEL_RISKY, mod, "code that can run other programs");
-			else if (!str_in(mod, safe_modules))
+			else if (!is_safe_module(mod))
 				say(c, REIN_LEVEL_RISKY, mod,
 				    "code that uses a module whose effects are not known");
 		} else {
@@ -507,35 +556,40 @@ static void imports(struct code *c, size_t k)
 			else
 				sbuf_char(&colons, mod.p[i]);
 		}
-		if (!str_in(sbuf_view(&colons), safe_modules) && !str_is(mod, "File.Path"))
+		if (!is_safe_module(sbuf_view(&colons)) && !str_is(mod, "File.Path"))
 			say(c, REIN_LEVEL_RISKY, sbuf_view(&colons),
 			    "code that uses a module whose effects are not known");
 	}
 }
 
 /* Loose languages: a sink's name anywhere that the lexer did not see as a call. */
+static bool in_some_name(const struct code *c, struct rein_str word)
+{
+	for (size_t k = 0; k < c->n; k++)
+		if (c->t[k].kind == TOK_NAME && c->t[k].s.n && memmem(c->t[k].s.p, c->t[k].s.n, word.p, word.n))
+			return true;
+	return false;
+}
+
 static void raw_check(struct code *c)
 {
+	uint32_t seen = 0; /* of raw_words: a word is looked for once */
 	size_t i = 0;
 
+	static_assert(ARRAY_SIZE(raw_words) <= 32, "one bit each");
 	while (i < c->s.n) {
-		size_t n = 0;
+		size_t n = 0, w = 0;
 
 		while (i + n < c->s.n && (code_name1(c->s.p[i + n]) || code_digit(c->s.p[i + n])))
 			n++;
-		if (n && str_in((struct rein_str){c->s.p + i, n}, raw_words)) {
-			bool seen = false;
-
-			for (size_t k = 0; k < c->n && !seen; k++)
-				seen = c->t[k].kind == TOK_NAME &&
-				       (rein_str_eq(c->t[k].s, (struct rein_str){c->s.p + i, n}) ||
-					str_has(c->t[k].s, cx_printf(c->cx, "%.*s", (int)n,
-								     c->s.p + i)));
-			if (!seen) {
-				say(c, REIN_LEVEL_RISKY, (struct rein_str){c->s.p + i, n},
-				    "code that may run or delete something");
+		while (n && w < ARRAY_SIZE(raw_words) && (raw_words[w].n != n || memcmp(raw_words[w].p, c->s.p + i, n) != 0))
+			w++;
+		if (n && w < ARRAY_SIZE(raw_words) && !(seen >> w & 1)) {
+			if (!in_some_name(c, raw_words[w])) {
+				say(c, REIN_LEVEL_RISKY, raw_words[w], "code that may run or delete something");
 				return;
 			}
+			seen |= 1u << w;
 		}
 		i += n ? n : 1;
 	}

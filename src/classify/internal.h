@@ -104,6 +104,7 @@ struct frame { /* positional parameters */
 };
 
 struct undo;
+struct sink_index;
 
 /* What the patterns said about a path: one command asks about the same path several times. */
 struct path_memo {
@@ -112,7 +113,7 @@ struct path_memo {
 	const struct know_path *classes[KPATH__MAX];
 };
 
-#define CX_PATHS 4
+#define CX_PATHS 32
 
 /*
  * What may turn out one way or another is tried in rounds, one for every combination; the same thing
@@ -160,7 +161,7 @@ struct ctx {
 	struct alias *aliases;
 	struct vfile *files;
 	struct path_memo paths[CX_PATHS];
-	unsigned next_path;
+	struct sink_index *sinks; /* code.c */
 	struct data fds[CX_FDS];
 	bool fd_open[CX_FDS];
 	struct rein_str fd_path[CX_FDS]; /* where it writes to */
@@ -293,6 +294,8 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
 struct data run_node(struct ctx *cx, struct node *n, struct io *io);
 struct data run_list(struct ctx *cx, struct node *n, struct io *io);
 struct data run_subshell(struct ctx *cx, struct node *n, struct io *io);
+struct data run_script(struct ctx *cx, struct rein_str text, const struct range *fixed, struct io *io,
+		       struct script *ret); /* fixed: NULL, or where all of it stands */
 struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io);
 void run_uncalled(struct ctx *cx);
 

@@ -164,7 +164,7 @@ struct know_path {
 	const char *pattern; /* absolute, "a/b" suffix at a component, or a name; '*' inside names */
 	const char *why;
 	uint64_t parts;	 /* know_part_bit() of its components without '*' */
-	uint64_t starts; /* know_start_bit() of the same */
+	uint64_t starts, ends; /* know_start_bit() and know_end_bit() of the same */
 	uint8_t cls;
 	uint8_t kind; /* enum know_path_kind */
 	uint8_t len;
@@ -179,10 +179,15 @@ static inline uint64_t know_part_bit(const char *p, size_t n)
 	return n ? 1ull << (((p[0] | 32u) * 7u + (p[n - 1] | 32u) * 3u + n) & 63) : 0;
 }
 
-/* The bit of what a component begins with. */
+/* The bit of what a component begins with, and of what it ends with. */
 static inline uint64_t know_start_bit(const char *p, size_t n)
 {
-	return n ? 1ull << (p[0] & 63) : 0;
+	return n ? 1ull << ((p[0] * 5u + (n > 1 ? p[1] * 3u : 0)) & 63) : 0;
+}
+
+static inline uint64_t know_end_bit(const char *p, size_t n)
+{
+	return n ? 1ull << (p[n - 1] & 63) : 0;
 }
 
 enum know_env_class {

@@ -497,6 +497,7 @@ static void push_path(struct loader *l, const char *pat, uint8_t cls, const char
 		if (len)
 			k.shelf = (uint8_t)__builtin_ctzll(know_part_bit(pat + i, len));
 		k.starts |= know_start_bit(pat + i, len);
+		k.ends |= know_end_bit(pat + i, len);
 	}
 	PUSH(l->t, paths, k);
 }

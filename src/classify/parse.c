@@ -185,43 +185,50 @@ static struct node *parse_and_or(struct parser *p)
 	return all ? all : n;
 }
 
+/* One command of a list whose first began at start, with what ends it. *more: another may follow. */
+static struct node *list_item(struct parser *p, size_t start, bool *more)
+{
+	struct node *n = parse_and_or(p);
+
+	*more = n != NULL;
+	if (!n)
+		return NULL;
+	sh_skip_blanks(p);
+	if (peek(p) == '&' && peek2(p) != '&') {
+		struct node *bg = sh_new_node(p, NODE_BG, start);
+
+		next(p);
+		bg->a = n;
+		return bg;
+	}
+	if (peek(p) == ';' && peek2(p) != ';' && peek2(p) != '&')
+		p->i++;
+	else
+		*more = peek(p) == '\n';
+	return n;
+}
+
 struct node *sh_parse_list(struct parser *p, bool in_paren)
 {
 	struct node *seq = NULL, **end = NULL, *n;
+	bool more = true;
 	size_t start;
 
 	(void)in_paren;
 	sh_skip_newlines(p);
 	start = p->i;
-	while (!p->error && peek(p) >= 0) {
-		n = parse_and_or(p);
+	while (more && !p->error && peek(p) >= 0) {
+		n = list_item(p, start, &more);
 		if (!n)
 			break;
-		sh_skip_blanks(p);
-		if (peek(p) == '&' && peek2(p) != '&') {
-			struct node *bg = sh_new_node(p, NODE_BG, start);
-
-			next(p);
-			bg->a = n;
-			n = bg;
-		} else if (peek(p) == ';' && peek2(p) != ';' && peek2(p) != '&') {
-			p->i++;
-		} else if (peek(p) != '\n') {
-			if (!seq) {
-				seq = sh_new_node(p, NODE_SEQ, start);
-				end = &seq->kids;
-			}
-			*end = n;
-			end = &n->next;
-			break;
-		}
 		if (!seq) {
 			seq = sh_new_node(p, NODE_SEQ, start);
 			end = &seq->kids;
 		}
 		*end = n;
 		end = &n->next;
-		sh_skip_newlines(p);
+		if (more)
+			sh_skip_newlines(p);
 	}
 	if (seq)
 		seq->at = range(p, start);
@@ -233,36 +240,89 @@ static bool contains(struct rein_str s, const char *what)
 	return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
+static void parser_init(struct parser *p, struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
+			struct budget *left)
+{
+	*left = (struct budget){MAX_ITEMS, MAX_NODES};
+	*p = (struct parser){.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at, .left = left};
+	p->heredocs_end = &p->heredocs;
+	p->scans = text.n * 8 + 64;
+}
+
+/* After the last command: what it leaves open. */
+static void parser_end(struct parser *p)
+{
+	if (!p->error && p->i < p->n)
+		fail(p, "unexpected token");
+	while (p->heredocs && !p->error) { /* announced on the last line: empty */
+		p->heredocs->target = word_of(p, NULL, p->i);
+		p->heredocs = p->heredocs->pending;
+	}
+}
+
+static struct script script_of(const struct parser *p, struct node *root)
+{
+	return (struct script){.root = root,
+			       .error = p->error,
+			       .error_at = (uint32_t)(p->base + p->error_at),
+			       .odd = p->odd || (p->n && memchr(p->s, '\0', p->n))};
+}
+
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
 		 bool extglob_on, struct script *ret)
 {
-	struct budget left = {MAX_ITEMS, MAX_NODES};
-	struct parser p = {
-		.a = a, .s = text.p, .n = text.n, .base = base, .fixed = at, .left = &left};
+	struct budget left;
 	struct node *root;
+	struct parser p;
 
-	p.heredocs_end = &p.heredocs;
-	p.scans = text.n * 8 + 64;
+	parser_init(&p, a, text, base, at, &left);
 	p.extglob = extglob_on || contains(text, "extglob");
 	root = sh_parse_list(&p, false);
-	if (!p.error && p.i < p.n)
-		fail(&p, "unexpected token");
-	while (p.heredocs && !p.error) { /* announced on the last line: empty */
-		p.heredocs->target = word_of(&p, NULL, p.i);
-		p.heredocs = p.heredocs->pending;
+	parser_end(&p);
+	*ret = script_of(&p, root);
+}
+
+void shell_parse_each(struct arena *a, struct rein_str text, const struct range *at, bool extglob_on,
+		      bool (*each)(void *arg, struct node *n), void *arg, struct script *ret)
+{
+	struct node *first = NULL, **end = &first, *n;
+	bool more = true, on = true;
+	struct budget left;
+	struct parser p;
+	size_t start;
+
+	parser_init(&p, a, text, 0, at, &left);
+	p.extglob = extglob_on || contains(text, "extglob");
+	sh_skip_newlines(&p);
+	start = p.i;
+	while (on && more && !p.error && peek(&p) >= 0) {
+		n = list_item(&p, start, &more);
+		if (!n)
+			break;
+		*end = n;
+		end = &n->next;
+		if (!more)
+			break;
+		sh_skip_newlines(&p);
+		if (p.heredocs || p.error) /* their text is still to come */
+			continue;
+		for (n = first; n && on; n = n->next)
+			on = each(arg, n);
+		first = NULL;
+		end = &first;
 	}
-	*ret = (struct script){.root = root,
-			       .error = p.error,
-			       .error_at = (uint32_t)(base + p.error_at),
-			       .odd = p.odd || (text.n && memchr(text.p, '\0', text.n))};
+	if (on)
+		parser_end(&p);
+	for (n = first; n && on; n = n->next)
+		on = each(arg, n);
+	*ret = script_of(&p, NULL);
 }
 
 struct word *shell_parse_dq(struct arena *a, struct rein_str text, const struct range *at)
 {
-	struct budget left = {MAX_ITEMS, MAX_NODES};
-	struct parser p = {.a = a, .s = text.p, .n = text.n, .fixed = at, .left = &left};
+	struct budget left;
+	struct parser p;
 
-	p.heredocs_end = &p.heredocs;
-	p.scans = text.n * 8 + 64;
+	parser_init(&p, a, text, 0, at, &left);
 	return word_of(&p, sh_parse_parts(&p, M_HEREDOC), 0);
 }

@@ -141,6 +141,18 @@ static bool within_c(struct rein_str path, const char *dir)
 	return within(path, (struct rein_str){dir, strlen(dir)});
 }
 
+#define LEAST_SOLID 4 /* bytes that are known of a name with globs or holes before it means one in particular */
+
+/* A component with globs or holes: does it begin with, and have, enough that is known? */
+static bool stands_for_name(struct rein_str name)
+{
+	size_t solid = 0;
+
+	for (size_t i = 0; i < name.n; i++)
+		solid += (unsigned char)name.p[i] >= 5;
+	return (unsigned char)name.p[0] >= 5 && solid >= LEAST_SOLID;
+}
+
 /* name against a pattern with '*'; globs in the name match literals of the pattern. */
 static bool name_match(struct rein_str name, const char *pat, size_t np)
 {
@@ -148,6 +160,10 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 
 	if (np == 1 && pat[0] == '*') /* also what is not known */
 		return name.n > 0;
+	/* most differ at once */
+	if (name.n && np && pat[0] != '*' && name.p[0] >= 5 && name.p[0] != pat[0] &&
+	    !(name.p[0] >= 'A' && name.p[0] <= 'Z' && pat[0] == name.p[0] + 32))
+		return false;
 	for (size_t k = 0; k < name.n; k++)
 		if (name.p[k] == GLOB_STAR || name.p[k] == GLOB_ONE || name.p[k] == HOLE)
 			solid++;
@@ -155,7 +171,7 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 		/* the name is a pattern itself: does it match the literal pat, and mean it? */
 		size_t n_star = (size_t)-1, n_mark = 0, n = 0, q = 0;
 
-		if (name.n - solid < 4 || name.p[0] < 5 || memchr(pat, '*', np))
+		if (name.n - solid < LEAST_SOLID || name.p[0] < 5 || memchr(pat, '*', np))
 			return false;
 		while (q < np) {
 			if (n < name.n && (name.p[n] == GLOB_ONE || name.p[n] == pat[q])) {
@@ -267,7 +283,7 @@ static bool abs_match(struct rein_str path, const char *pat)
 struct probe {
 	struct rein_str path, base;
 	uint64_t parts;	 /* of the components that are known */
-	uint64_t starts; /* of those with globs or holes that could stand for a name in a pattern */
+	uint64_t starts, ends; /* of those with globs or holes that could stand for a name in a pattern */
 	bool literal;
 };
 
@@ -283,8 +299,10 @@ static struct probe probe_of(struct rein_str path)
 			n++;
 		if (is_literal((struct rein_str){path.p + i, n}))
 			p.parts |= know_part_bit(path.p + i, n);
-		else if (path.p[i] >= 5) /* what begins with a glob stands for no name in particular */
-			p.starts |= know_start_bit(path.p + i, n);
+		else if (stands_for_name((struct rein_str){path.p + i, n})) {
+			p.starts |= (unsigned char)path.p[i + 1] < 5 ? ~0ull : know_start_bit(path.p + i, n);
+			p.ends |= (unsigned char)path.p[i + n - 1] < 5 ? ~0ull : know_end_bit(path.p + i, n);
+		}
 		i += n + 1;
 	}
 	return p;
@@ -292,7 +310,7 @@ static struct probe probe_of(struct rein_str path)
 
 static bool know_match(const struct know_path *k, const struct probe *p)
 {
-	if ((k->parts & ~p->parts) && !(k->starts & p->starts))
+	if ((k->parts & ~p->parts) && !((k->starts & p->starts) && (k->ends & p->ends)))
 		return false;
 	switch (k->kind) {
 	case KPATH_ABS:
@@ -345,6 +363,15 @@ static void find_paths(const struct know *k, const struct probe *p, unsigned wan
 		find_on_shelf(k, (unsigned)__builtin_ctzll(left), p, want, ret);
 }
 
+static size_t memo_slot(struct rein_str path, unsigned want)
+{
+	size_t h = path.n * 31 + (want == ~0u);
+
+	for (size_t i = path.n < 12 ? 0 : path.n - 12; i < path.n; i++)
+		h = h * 31 + (unsigned char)path.p[i];
+	return (h ^ h >> 7) % CX_PATHS;
+}
+
 /* The first pattern of each wanted class that matches; a user's own come first. */
 static void path_classes(struct ctx *cx, struct rein_str path, unsigned want,
 			 const struct know_path *ret[KPATH__MAX])
@@ -354,20 +381,23 @@ static void path_classes(struct ctx *cx, struct rein_str path, unsigned want,
 	struct path_memo *memo;
 	struct probe p;
 
-	for (size_t i = 0; i < CX_PATHS; i++)
-		if (cx->paths[i].want == want && rein_str_eq(cx->paths[i].path, path)) {
-			memcpy(ret, cx->paths[i].classes, sizeof(own));
-			return;
-		}
+	memo = &cx->paths[memo_slot(path, want)];
+	if (memo->want == want && rein_str_eq(memo->path, path)) {
+		memcpy(ret, memo->classes, sizeof(own));
+		return;
+	}
 	p = probe_of(path);
 	memset(ret, 0, sizeof(own));
+	/* it is held against many patterns, or against all: that is worth other commands */
+	for (unsigned steps = p.starts == ~0ull ? 10 : p.starts ? 3 : 0; steps; steps--)
+		if (!cx_step(cx))
+			return;
 	find_paths(&know_builtin, &p, want, ret);
 	if (extra)
 		find_paths(extra, &p, want, own);
 	for (size_t i = 0; i < KPATH__MAX; i++)
 		if (own[i])
 			ret[i] = own[i];
-	memo = &cx->paths[cx->next_path++ % CX_PATHS];
 	memo->path = path;
 	memo->want = want;
 	memcpy(memo->classes, ret, sizeof(own));

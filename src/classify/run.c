@@ -5,6 +5,34 @@
  */
 #include "classify/internal.h"
 
+struct running {
+	struct ctx *cx;
+	struct io *io;
+	struct data said;
+	bool keep; /* somebody reads what it prints */
+};
+
+static bool run_each(void *arg, struct node *n)
+{
+	struct running *r = arg;
+
+	struct data d = run_node(r->cx, n, r->io);
+
+	if (r->keep)
+		r->said = data_join(r->cx, r->said, d);
+	return !r->cx->over;
+}
+
+/* A command after the other: what follows the one that used the budget up is not even parsed. */
+struct data run_script(struct ctx *cx, struct rein_str text, const struct range *fixed, struct io *io,
+		       struct script *ret)
+{
+	struct running r = {.cx = cx, .io = io, .said = data_known(STR("")), .keep = fixed != NULL};
+
+	shell_parse_each(cx->a, text, fixed, cx->extglob, run_each, &r, ret);
+	return r.said;
+}
+
 struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io)
 {
 	struct range *fixed = arena_new(cx->a, struct range);
@@ -17,12 +45,11 @@ struct data run_text(struct ctx *cx, struct rein_str text, struct range at, stru
 		return data_unknown(0);
 	}
 	*fixed = at;
-	shell_parse(cx->a, text, 0, fixed, cx->extglob, &sc);
+	d = run_script(cx, text, fixed, io, &sc);
 	if (sc.error)
 		cx_incomplete(cx, at, sc.error);
 	if (sc.odd)
 		cx_incomplete(cx, at, "uses syntax that is not read in full");
-	d = run_list(cx, sc.root, io);
 	cx->parse_depth--;
 	return d;
 }

@@ -126,6 +126,8 @@ static void sed_file(struct sed *e, bool write)
 {
 	struct field f = {.s = sed_line(e), .at = e->at};
 
+	if (!cx_step(e->cx))
+		return;
 	if (write)
 		effect_write(e->cx, &f, false);
 	else

@@ -296,7 +296,7 @@ struct node *sh_simple(struct parser *p)
 	struct assign **as_end;
 	struct redir **re_end;
 	struct word **w_end;
-	bool any = false;
+	bool any = false, declaring = false;
 
 	peek(p);
 	start = p->i;
@@ -316,12 +316,14 @@ struct node *sh_simple(struct parser *p)
 		if (is_meta(c) && !((c == '<' || c == '>') && peek2(p) == '('))
 			break;
 		if ((!n->words && parse_assign(p, &as_end, false)) ||
-		    (declares(n->words) && parse_assign(p, &as_end, true))) {
+		    (declaring && parse_assign(p, &as_end, true))) {
 			any = true;
 			continue;
 		}
 		*w_end = sh_parse_word(p, M_WORD);
 		any = true;
+		if (n->words == *w_end)
+			declaring = declares(n->words);
 		if (n->words == *w_end && !n->assigns && !n->redirs) {
 			size_t save;
 

@@ -168,6 +168,12 @@ struct parse_limits {
  */
 void shell_parse(struct arena *a, struct rein_str text, uint32_t base, const struct range *at,
 		 bool extglob, struct script *ret);
+/*
+ * The same, but every command of the list is given away as soon as its line and the here-documents it announced
+ * are read: as bash runs it. What comes after the one for which each() said false is not read. No root.
+ */
+void shell_parse_each(struct arena *a, struct rein_str text, const struct range *at, bool extglob,
+		      bool (*each)(void *arg, struct node *n), void *arg, struct script *ret);
 /* A word's parts from text read as inside double quotes (here-document bodies, prompts). */
 struct word *shell_parse_dq(struct arena *a, struct rein_str text, const struct range *at);
 

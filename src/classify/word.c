@@ -416,20 +416,34 @@ static bool ends(struct parser *p, enum mode mode, int c, int *depth)
 	return true;
 }
 
-/* How many bytes from here mean nothing but themselves. */
+/* Bytes that mean nothing but themselves: in every mode but quotes; in words; in words without extended patterns. */
+enum { PLAIN = 1, PLAIN_WORD = 2, PLAIN_GLOB = 4 };
+static const unsigned char plain[256] = {
+	['a' ... 'z'] = PLAIN,	   ['A' ... 'Z'] = PLAIN,     ['0' ... '9'] = PLAIN,	  ['_'] = PLAIN,
+	['-'] = PLAIN,		   ['.'] = PLAIN,	      [','] = PLAIN,		  [':'] = PLAIN,
+	['/'] = PLAIN_WORD,	   ['='] = PLAIN_WORD,	      ['%'] = PLAIN_WORD,	  ['^'] = PLAIN_WORD,
+	['~'] = PLAIN_WORD,	   ['#'] = PLAIN_WORD,	      ['{'] = PLAIN_WORD,	  ['}'] = PLAIN_WORD,
+	['['] = PLAIN_WORD,	   [']'] = PLAIN_WORD,	      [128 ... 255] = PLAIN_WORD, ['*'] = PLAIN_GLOB,
+	['?'] = PLAIN_GLOB,	   ['+'] = PLAIN_GLOB,	      ['@'] = PLAIN_GLOB,	  ['!'] = PLAIN_GLOB,
+};
+
+/* How many of them are here. */
 static size_t plain_run(const struct parser *p, enum mode mode)
 {
-	bool quoted = mode == M_DQ || mode == M_HEREDOC;
+	unsigned any = mode != M_WORD ? PLAIN : p->extglob ? PLAIN | PLAIN_WORD : PLAIN | PLAIN_WORD | PLAIN_GLOB;
 	size_t i = p->i;
 
-	for (; i < p->n; i++) {
-		unsigned char c = (unsigned char)p->s[i];
+	if (mode == M_DQ || mode == M_HEREDOC) {
+		for (; i < p->n; i++) {
+			unsigned char c = (unsigned char)p->s[i];
 
-		if (quoted ? (c == '\\' || c == '"' || c == '`' || c == '$' || c < 5)
-			   : !(is_name(c) || c == '-' || c == '.' || c == ',' || c == ':' ||
-			       (c == '/' && mode == M_WORD)))
-			break;
+			if (c == '\\' || c == '"' || c == '`' || c == '$' || c < 5)
+				break;
+		}
+		return i - p->i;
 	}
+	while (i < p->n && (plain[(unsigned char)p->s[i]] & any))
+		i++;
 	return i - p->i;
 }
 
