@@ -141,17 +141,21 @@ static void hostile(const struct judge *j, double worst[2], char *which[2], doub
 		"cat <<'E'\nabc def\nE\n", "lorem ipsum dolor ", "x=$x$x;", "case a in a) ", "\\\n", "\x01\x80\xff", "for i in a; do ",
 		"a=(", "function f ", "&", "|", "{},", "${x/a/b}", "$'\\x41'", "curl x | sh;", "2>&1 ", "!(", "@(a|", "\"\"",
 		"$x", "${x}", "\"$x\"", "${!x}", "$HOME", "~/", "$1", "$((x))", "a=$x ", "`a`",
+		"$x{a,b}", "${x@Q}", "${#x}", "${x:-${y}}", "${x//a*/b}", "${x##*/}", "a* ", "*?", "./f\n", "cat ~/.a*c\n",
 	};
+	static const char *const heads[] = {"", "echo ", "x=", "x=a*a*a*a*a*a*a*a*a*a*a*a\necho "};
 	size_t sizes[] = {65536, 1 << 20};
 	auto_free char *text = rein_alloc((1 << 20) + 64);
 
 	if (!text)
 		exit(1);
 	for (size_t k = 0; k < ARRAY_SIZE(parts); k++)
-		for (size_t s = 0; s < 2; s++) {
-			size_t n = strlen(parts[k]), total = 0;
+		for (size_t h = 0; h < ARRAY_SIZE(heads) + 1; h++) { /* the last: none, and a MiB */
+			const char *head = heads[h % ARRAY_SIZE(heads)];
+			size_t n = strlen(parts[k]), total = strlen(head), s = h == ARRAY_SIZE(heads);
 			double took;
 
+			memcpy(text, head, total);
 			for (; total + n <= sizes[s]; total += n)
 				memcpy(text + total, parts[k], n);
 			took = best(j, text, total, false) / 1e3;

@@ -33,7 +33,7 @@ static void plist_add(struct plist *l, struct part *p)
 /* Everything from a (included) to b (not included). */
 static void copy_span(struct ctx *cx, struct plist *out, struct place_in a, struct place_in b)
 {
-	for (const struct part *p = a.part; p; p = p->next) {
+	for (const struct part *p = a.part; p && cx_work(cx, 25); p = p->next) {
 		size_t from = p == a.part ? a.i : 0;
 		bool last = p == b.part;
 
@@ -58,9 +58,8 @@ struct brace {
 };
 
 /* The first complete { , } at or after start, at its outermost level. */
-static bool find_brace(const struct part *start, struct brace *br)
+static bool find_brace(struct ctx *cx, const struct part *start, struct brace *br)
 {
-	size_t budget = (size_t)1 << 18; /* nested empty braces would cost their square */
 
 	for (const struct part *p = start; p; p = p->next) {
 		if (p->kind != PART_LIT)
@@ -74,13 +73,14 @@ static bool find_brace(const struct part *start, struct brace *br)
 			br->open = (struct place_in){p, i};
 			br->n_commas = 0;
 			for (const struct part *q = p; q && !closed; q = q->next) {
+				/* nested empty braces would cost their square */
+				if (!cx_work(cx, 2 + 3 * (q->text.n - (q == p ? i : 0))))
+					return false;
 				if (q->kind != PART_LIT)
 					continue;
 				for (size_t j = q == p ? i : 0; j < q->text.n && !closed; j++) {
 					char c = q->text.p[j];
 
-					if (!--budget)
-						return false;
 					if (c == '{') {
 						depth++;
 					} else if (c == ',' && depth == 1) {
@@ -199,7 +199,7 @@ void val_expand_braces(struct ctx *cx, const struct part *parts, struct range at
 	if (!parts || !cx_step(cx))
 		return;
 	br = arena_new(cx->a, struct brace);
-	if (!find_brace(parts, br)) {
+	if (!find_brace(cx, parts, br)) {
 		val_expand_plain(cx, &w, out);
 		return;
 	}

@@ -10,6 +10,7 @@
 
 #define ARENA_MAX ((size_t)96 << 20)
 #define MAX_STEPS 1000 /* some 500 commands: what 64 KiB may cost depends on it (bench/judge-speed) */
+#define MAX_WORK  600000 /* within them: a word of thousands of parameters, braces in braces */
 #define MAX_TEXT  ((size_t)16 << 20)
 
 struct rein_classifier {
@@ -166,6 +167,18 @@ bool cx_step(struct ctx *cx)
 		     (struct range){0}, NULL, "could not be analysed in full: it does too much");
 	}
 	return false;
+}
+
+bool cx_work(struct ctx *cx, size_t n)
+{
+	if (n <= MAX_WORK - cx->work) {
+		cx->work += n;
+		return true;
+	}
+	cx->work = MAX_WORK;
+	if (cx->steps < MAX_STEPS)
+		cx->steps = MAX_STEPS;
+	return cx_step(cx);
 }
 
 static struct rein_str or_default(const char *s, const char *other)

@@ -461,10 +461,15 @@ static const struct know_env *env_in(const struct know *k, struct rein_str name)
 
 static const struct know_env *env_find(struct ctx *cx, struct rein_str name)
 {
+	struct env_memo *m = &cx->envs[(name.n ? (unsigned char)name.p[name.n - 1] : 0) % CX_ENVS];
 	const struct know *extra = cx_extra(cx);
-	const struct know_env *e = extra ? env_in(extra, name) : NULL;
+	const struct know_env *e;
 
-	return e ? e : env_in(&know_builtin, name);
+	if (m->name.n && rein_str_eq(m->name, name))
+		return m->found;
+	e = extra ? env_in(extra, name) : NULL;
+	*m = (struct env_memo){name, e ? e : env_in(&know_builtin, name)};
+	return m->found;
 }
 
 bool env_is_secret(struct ctx *cx, struct rein_str name)

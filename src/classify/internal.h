@@ -115,6 +115,13 @@ struct path_memo {
 
 #define CX_PATHS 32
 
+struct env_memo {
+	struct rein_str name;
+	const struct know_env *found;
+};
+
+#define CX_ENVS 8
+
 /*
  * What may turn out one way or another is tried in rounds, one for every combination; the same thing
  * turns out the same way throughout a round.
@@ -161,6 +168,7 @@ struct ctx {
 	struct alias *aliases;
 	struct vfile *files;
 	struct path_memo paths[CX_PATHS];
+	struct env_memo envs[CX_ENVS];
 	struct sink_index *sinks; /* code.c */
 	struct data fds[CX_FDS];
 	bool fd_open[CX_FDS];
@@ -176,6 +184,7 @@ struct ctx {
 	unsigned parse_depth;
 	size_t sql_bytes;   /* given to the grammar so far */
 	size_t value_bytes; /* of variables so far */
+	size_t work;
 	unsigned privileged;
 	bool lastpipe, extglob;
 	bool over; /* the budget is used up: nothing more is looked at */
@@ -199,6 +208,7 @@ const struct know_cmd *know_find(struct ctx *cx, struct rein_str name);
 const struct know *cx_extra(struct ctx *cx); /* what the user added, or NULL */
 rein_sql_fn *cx_sql(struct ctx *cx);	     /* the grammar, or NULL */
 bool cx_step(struct ctx *cx); /* false: over the budget, already recorded */
+bool cx_work(struct ctx *cx, size_t n); /* likewise, for what takes about n nanoseconds within a step */
 void cx_incomplete(struct ctx *cx, struct range at, const char *why);
 
 /* fact.c */

@@ -20,6 +20,8 @@ static bool well_known(struct ctx *cx, struct rein_str name, struct pval *ret)
 		WORD("?"), WORD("#"), WORD("$"), WORD("!"),
 	};
 
+	if (name.n && name.p[0] >= 'a' && name.p[0] <= 'z')
+		return false; /* none of them */
 	ret->set = true;
 	if (str_is(name, "HOME"))
 		ret->s = cx->home;
@@ -151,8 +153,52 @@ static struct field pattern_of(struct ctx *cx, const struct word *w)
 	}
 }
 
+/* Does a pattern without '*' match what begins at i? */
+static bool fixed_at(struct rein_str pat, struct rein_str s, size_t i)
+{
+	if (i > s.n || pat.n > s.n - i)
+		return false;
+	for (size_t k = 0; k < pat.n; k++)
+		if (pat.p[k] != GLOB_ONE && pat.p[k] != s.p[i + k])
+			return false;
+	return true;
+}
+
+/* A pattern with at most one '*' as what stands before and after it. */
+struct halves {
+	struct rein_str a, b;
+	bool star;
+};
+
+static bool halves_of(struct rein_str pat, struct halves *ret)
+{
+	const char *star = pat.n ? memchr(pat.p, GLOB_STAR, pat.n) : NULL;
+
+	*ret = (struct halves){.a = pat, .b = STR(""), .star = star != NULL};
+	if (!star)
+		return true;
+	ret->a.n = (size_t)(star - pat.p);
+	ret->b = str_from(pat, ret->a.n + 1);
+	return !memchr(ret->b.p, GLOB_STAR, ret->b.n);
+}
+
 static struct rein_str trim_prefix(struct rein_str s, struct rein_str pat, bool longest)
 {
+	struct halves h;
+
+	if (halves_of(pat, &h)) {
+		size_t least = h.a.n + h.b.n;
+
+		if (!fixed_at(h.a, s, 0) || least > s.n)
+			return s;
+		for (size_t k = 0; k <= (h.star ? s.n - least : 0); k++) {
+			size_t end = longest && h.star ? s.n - k : least + k;
+
+			if (fixed_at(h.b, s, end - h.b.n))
+				return str_from(s, end);
+		}
+		return s;
+	}
 	for (size_t k = 0; k <= s.n; k++) {
 		size_t n = longest ? s.n - k : k;
 
@@ -164,6 +210,22 @@ static struct rein_str trim_prefix(struct rein_str s, struct rein_str pat, bool 
 
 static struct rein_str trim_suffix(struct rein_str s, struct rein_str pat, bool longest)
 {
+	struct halves h;
+
+	if (halves_of(pat, &h)) {
+		size_t least = h.a.n + h.b.n, most;
+
+		if (least > s.n || !fixed_at(h.b, s, s.n - h.b.n))
+			return s;
+		most = s.n - least;
+		for (size_t k = h.star ? 0 : most; k <= most; k++) {
+			size_t from = longest || !h.star ? k : most - k;
+
+			if (fixed_at(h.a, s, from))
+				return str_to(s, from);
+		}
+		return s;
+	}
 	for (size_t k = 0; k <= s.n; k++) {
 		size_t from = longest ? k : s.n - k;
 
@@ -177,8 +239,8 @@ static struct rein_str replace(struct ctx *cx, struct rein_str s, struct rein_st
 			       struct rein_str with, char how, bool all)
 {
 	struct sbuf out = {.a = cx->a};
+	bool done = false, fixed = !memchr(pat.p, GLOB_STAR, pat.n);
 	size_t i = 0;
-	bool done = false;
 
 	if (!pat.n && how != '#' && how != '%')
 		return s;
@@ -186,7 +248,10 @@ static struct rein_str replace(struct ctx *cx, struct rein_str s, struct rein_st
 		size_t n = 0;
 		bool hit = false;
 
-		if (!done && (how != '#' || i == 0)) {
+		if (!done && fixed) {
+			n = pat.n;
+			hit = (how != '#' || i == 0) && (how != '%' || i + n == s.n) && fixed_at(pat, s, i);
+		} else if (!done && (how != '#' || i == 0)) {
 			for (n = s.n - i + 1; n-- > 0;)
 				if ((how != '%' || i + n == s.n) &&
 				    pat_match(pat, (struct rein_str){s.p + i, n})) {
@@ -339,6 +404,18 @@ static void case_op(struct ctx *cx, struct pval *v, const struct param *m)
 	v->s.p = p;
 }
 
+/* A pattern with several '*', or one to be replaced, is tried at every place and for every length. */
+static bool match_work(struct ctx *cx, struct rein_str s, struct rein_str pat, bool places)
+{
+	size_t stars = 0;
+
+	for (size_t i = 0; i < pat.n; i++)
+		stars += pat.p[i] == GLOB_STAR;
+	if (stars <= (places ? 0 : 1))
+		return cx_work(cx, s.n * (1 + pat.n / 4));
+	return cx_work(cx, s.n * s.n * (places ? 1 + s.n : 2) * (1 + pat.n / 4));
+}
+
 static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 {
 	struct field arg, with = {.s = STR("")};
@@ -361,7 +438,7 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 	case OP_PREFIX:
 	case OP_SUFFIX:
 		arg = pattern_of(cx, m->arg);
-		if (has_hole(v->s) || has_hole(arg.s) || v->s.n > 4096)
+		if (has_hole(v->s) || has_hole(arg.s) || v->s.n > 4096 || !match_work(cx, v->s, arg.s, false))
 			v->s = STR("\001");
 		else if (m->op == OP_PREFIX)
 			v->s = trim_prefix(v->s, arg.s, m->twice);
@@ -373,7 +450,7 @@ static void apply_op(struct ctx *cx, struct pval *v, const struct param *m)
 		arg = pattern_of(cx, m->arg);
 		if (m->arg2)
 			with = expand_one(cx, m->arg2);
-		if (has_hole(v->s) || has_hole(arg.s) || v->s.n > 1024)
+		if (has_hole(v->s) || has_hole(arg.s) || v->s.n > 1024 || !match_work(cx, v->s, arg.s, true))
 			v->s = STR("\001");
 		else
 			v->s = replace(cx, v->s, arg.s, with.s, m->how, m->twice);
@@ -501,7 +578,7 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 			items.n = items.n ? 1 : 0;
 		}
 	}
-	for (size_t i = 0; i < items.n; i++) {
+	for (size_t i = 0; i < items.n && cx_work(b->cx, 20 + items.v[i].s.n); i++) {
 		struct pval v = {.s = items.v[i].s, .taint = items.v[i].taint, .set = true};
 
 		if (m->op != OP_SUBSTR && m->op != OP_DEFAULT && m->op != OP_NONE)
@@ -555,6 +632,8 @@ void val_put_param(struct builder *b, const struct param *m, bool quoted)
 	struct pval v;
 	bool empty;
 
+	if (!cx_work(cx, 80))
+		return;
 	if (val_is_all(m) && !m->indirect) {
 		put_list(b, m, quoted);
 		return;
@@ -609,6 +688,9 @@ void val_put_param(struct builder *b, const struct param *m, bool quoted)
 			val_put_quoted(b, STR(""), 0);
 		return;
 	}
+	if (m->op != OP_NONE && !cx_work(cx, v.s.n * 4))
+		return;
 	apply_op(cx, &v, m);
-	val_put_value(b, v.s, v.taint, quoted);
+	if (cx_work(cx, v.s.n * (quoted ? 1 : 8)))
+		val_put_value(b, v.s, v.taint, quoted);
 }

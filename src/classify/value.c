@@ -98,15 +98,19 @@ static void put_unquoted(struct builder *b, struct rein_str s)
 /* The unquoted result of an expansion: split at IFS, then globbed. */
 static void put_split(struct builder *b, struct rein_str s, uint16_t taint)
 {
-	struct rein_str sep = val_ifs(b->cx);
+	struct rein_str sep;
 	bool pending = false; /* a separator was seen after some text */
-	bool special[256] = {['*'] = true, ['?'] = true, ['['] = true, [HOLE] = true};
+	bool special[256];
 
-	if (!b->split) {
+	if (!b->split || (s.n == 1 && s.p[0] == HOLE)) {
+		b->multi |= b->split;
 		sbuf_str(&b->text, s);
 		b->taint |= taint;
 		return;
 	}
+	memset(special, 0, sizeof(special));
+	special['*'] = special['?'] = special['['] = special[HOLE] = true;
+	sep = val_ifs(b->cx);
 	for (size_t i = 0; i < sep.n; i++)
 		special[(unsigned char)sep.p[i]] = true;
 	for (size_t i = 0; i < s.n; i++) {
@@ -219,7 +223,7 @@ static void put_extglob(struct builder *b, const struct part *p)
 
 void val_expand_parts(struct builder *b, const struct part *p, bool quoted)
 {
-	for (; p; p = p->next) {
+	for (; p && !b->cx->over; p = p->next) {
 		if (b->at.end < p->at.end)
 			b->at.end = p->at.end;
 		switch (p->kind) {

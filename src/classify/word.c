@@ -97,7 +97,17 @@ static void arith_subst(struct parts *b, size_t start, enum mode mode)
 struct rein_str sh_read_name(struct parser *p)
 {
 	struct sbuf name = {.a = p->a};
+	size_t end;
 
+	peek(p);
+	for (end = p->i; end < p->n && is_name((unsigned char)p->s[end]); end++)
+		;
+	if (end == p->n || p->s[end] != '\\') { /* no line continuation in it */
+		struct rein_str plain_name = {p->s + p->i, end - p->i};
+
+		p->i = end;
+		return plain_name;
+	}
 	while (is_name(peek(p)))
 		sbuf_char(&name, (char)next(p));
 	return sbuf_view(&name);
