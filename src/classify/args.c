@@ -662,6 +662,11 @@ void call_base(struct ctx *cx, struct call *c)
 		     c->ops.n ? show(cx, c->ops.v[0].s) : NULL, "a sub-command that is not known");
 }
 
+static bool has_note(const struct call *c, const char *note)
+{
+	return c->top->note && str_is(rein_str(c->top->note), note);
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
@@ -669,8 +674,14 @@ static struct data default_run(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	call_effects(cx, c);
 	d = data_unknown(cx->seen | c->io->in.taint);
-	if (c->acts & ACT_DECODE || (c->top->note && str_is(rein_str(c->top->note), "decode")))
+	if (c->acts & ACT_DECODE || has_note(c, "decode"))
 		d.taint |= TAINT_DECODED;
+	if (has_note(c, "search"))
+		rummage_search(cx, c);
+	if (has_note(c, "processes"))
+		rummage_processes(cx, c);
+	if (has_note(c, "encode"))
+		rummage_encode(cx, c);
 	if (c->rest < c->argc)
 		return exec_rest(cx, c, c->rest);
 	return d;

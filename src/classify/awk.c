@@ -128,6 +128,8 @@ static void awk_name(struct awk *w)
 			if (f.s.n)
 				effect_read(w->cx, &f);
 		}
+	} else if (str_is(name, "ENVIRON") && !(w->i < w->s.n && w->s.p[w->i] == '[')) {
+		fact(w->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, w->at, NULL, "reads the whole environment");
 	} else if (str_in(name, "extension load")) {
 		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that loads an extension");
 	}

@@ -3,6 +3,7 @@
 #include "classify/handlers.h"
 
 #define LOCAL REIN_REACH_CONTAINED
+#define RONLY REIN_REACH_READONLY
 #define GONE  REIN_REACH_IRREVERSIBLE
 
 static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
@@ -425,6 +426,13 @@ struct data h_docker(struct ctx *cx, struct call *c)
 			 g->opt->role != ROLE_ENV)
 			role_effect(cx, c, g->opt->role, &g->val);
 	}
+	if (str_is(sub, "inspect"))
+		for (size_t i = 0; i < c->n_got; i++)
+			if (str_in(rein_str(c->got[i].opt->name), "-f --format") &&
+			    (str_has(c->got[i].val.s, "Env") || str_has(c->got[i].val.s, "json .Config") ||
+			     str_has(c->got[i].val.s, "json .}}")))
+				say(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, RONLY, c->got[i].at, c->got[i].val.s,
+				    "shows the environment of a container");
 	if (str_in(sub, "run exec create") && c->ops.n > 1) {
 		struct field *v = c->ops.v + 1;
 		size_t n = c->ops.n - 1;

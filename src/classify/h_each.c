@@ -215,6 +215,8 @@ struct data h_find(struct ctx *cx, struct call *c)
 		} else if (str_in(s, "-files0-from -newer -anewer -cnewer -samefile") &&
 			   i + 1 < c->argc) {
 			effect_read(cx, &c->argv[++i]);
+		} else if (str_in(s, "-name -iname -path -ipath -wholename -lname") && i + 1 < c->argc) {
+			rummage_names(cx, &c->argv[++i], starts.v, starts.n);
 		} else if (s.n && s.p[0] == HOLE && !c->argv[i].quoted) {
 			/* an unknown word may be -delete */
 			if (!(c->argv[i].taint & (TAINT_ENV | TAINT_INPUT | TAINT_NUMBER)))

@@ -155,6 +155,7 @@ struct data h_tee(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	for (size_t i = 0; i < c->ops.n; i++) {
 		effect_write(cx, &c->ops.v[i], append);
+		rummage_store(cx, &c->io->in, &c->ops.v[i]);
 		vfile_put(cx, c->ops.v[i].s, c->io->in, append);
 	}
 	return c->io->in;
@@ -268,8 +269,10 @@ struct data h_decode(struct ctx *cx, struct call *c)
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-"))
 		in = file_data(cx, &c->ops.v[0]);
 	d = data_unknown(in.taint | cx->seen);
-	if (!(c->acts & ACT_DECODE))
+	if (!(c->acts & ACT_DECODE)) {
+		rummage_encode(cx, c);
 		return d;
+	}
 	d.taint |= TAINT_DECODED;
 	if (in.known && (hex ? decode_hex(cx, in.text, &text) : decode_base64(cx, in.text, &text)) &&
 	    is_literal(text)) {

@@ -64,6 +64,7 @@ struct data h_echo(struct ctx *cx, struct call *c)
 	}
 	if (newline)
 		sbuf_char(&out, '\n');
+	rummage_print(cx, taint, c->argv[0].at);
 	return data_of(&out, taint);
 }
 

@@ -352,6 +352,14 @@ int verb_class(struct ctx *cx, struct rein_str word);
 void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
 		  bool known, bool dry);
 
+/* rummage.c */
+void rummage_search(struct ctx *cx, const struct call *c);
+void rummage_encode(struct ctx *cx, const struct call *c);
+void rummage_print(struct ctx *cx, uint16_t taint, struct range at);
+void rummage_processes(struct ctx *cx, const struct call *c);
+void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
+void rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+
 /* code.c, sql.c, http.c */
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at);
 void awk_scan(struct ctx *cx, struct rein_str text, struct range at);

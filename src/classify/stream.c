@@ -174,7 +174,9 @@ struct data deliver(struct ctx *cx, const struct fields *out, struct data d)
 {
 	if (!out->n)
 		return d;
-	for (size_t i = 0; i < out->n; i++)
+	for (size_t i = 0; i < out->n; i++) {
+		rummage_store(cx, &d, &out->v[i]);
 		vfile_put(cx, out->v[i].s, d, out->v[i].quoted);
+	}
 	return data_known(STR(""));
 }
