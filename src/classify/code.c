@@ -302,6 +302,12 @@ static void shell_call(struct code *c, size_t k)
 	say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "code that runs a program that is not known");
 }
 
+/* fs.rmSync(x), FileUtils.rm_rf(x): the path is what is given, not what it is called on. */
+static bool takes_path(struct rein_str name)
+{
+	return str_ends(name, "Sync") || str_in(name, ".rm_rf .rm_r .remove_dir .remove_entry .remove_entry_secure");
+}
+
 static struct field path_arg(struct code *c, size_t k)
 {
 	struct field f = {.s = STR("\001"), .at = c->at};
@@ -310,7 +316,7 @@ static struct field path_arg(struct code *c, size_t k)
 	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && literal_arg(c, k, &f.s, &after))
 		return f;
 	f.s = STR("\001");
-	if (c->t[k].s.n && c->t[k].s.p[0] == '.') {
+	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !(takes_path(c->t[k].s) && punct(c, k + 1, '(') && !punct(c, k + 2, ')'))) {
 		/* Path("x").unlink(): the string before it */
 		for (size_t j = k; j-- > 0 && k - j < 8;)
 			if (c->t[j].kind == TOK_STR) {

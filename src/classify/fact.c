@@ -417,6 +417,11 @@ void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 		     "runs a file whose name came from elsewhere");
 		return;
 	}
+	if (str_starts(f->s, "http://") || str_starts(f->s, "https://")) {
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "runs code from the network that nobody looked at");
+		return;
+	}
 	if (s.place == PLACE_PROC || s.place == PLACE_DEVICE) {
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
 		     "runs code from another process or a device");

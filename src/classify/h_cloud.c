@@ -96,6 +96,9 @@ static void deleting_options(struct ctx *cx, struct call *c)
 	for (size_t i = 1; i < c->argc; i++) {
 		struct rein_str s = c->argv[i].s;
 
+		if (str_is(s, "-d") && str_is(rein_str(c->top->name), "gsutil") && argv_has(c, "rsync"))
+			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
+			    "an option that deletes at a service");
 		if (str_starts(s, "--") && str_in(str_from(s, 2), "delete remove purge prune delete-all "
 								  "remove-all delete-excluded"))
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
@@ -113,10 +116,23 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		if (g->opt->role == ROLE_METHOD)
 			http_scan(cx, g->val.s, c->ops.n > 1 ? c->ops.v[1].s : STR("/"), STR(""),
 				  !str_in(g->val.s, "GET HEAD get"), g->at);
-		else if (g->opt->role != ROLE_NONE && g->opt->role != ROLE_DATA)
+		else if (g->opt->role == ROLE_SHELL) {
+			cx->remote++;
 			role_effect(cx, c, g->opt->role, &g->val);
+			cx->remote--;
+		} else if (g->opt->role != ROLE_NONE && g->opt->role != ROLE_DATA) {
+			role_effect(cx, c, g->opt->role, &g->val);
+		}
 	}
 	call_base(cx, c);
+	for (size_t i = 1; i < c->argc; i++) /* aws ssm send-command --parameters commands=… */
+		if (str_starts(c->argv[i].s, "commands=")) {
+			struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+			cx->remote++;
+			run_text(cx, str_from(c->argv[i].s, 9), c->argv[i].at, &io);
+			cx->remote--;
+		}
 	/* the verb of some services is always the second word */
 	if (c->top->note && str_is(rein_str(c->top->note), "second") && c->ops.n > 1)
 		from = 1;
@@ -188,6 +204,8 @@ struct data h_gh(struct ctx *cx, struct call *c)
 			}
 		if (has_body && !m)
 			method = STR("POST");
+		if (c->ops.n > 1 && str_is(c->ops.v[1].s, "graphql"))
+			c->ops.v[1].s = STR("/graphql");
 		http_scan(cx, method, c->ops.n > 1 ? c->ops.v[1].s : STR("/"), body,
 			  has_body && !str_is(method, "GET"), c->ops.v[0].at);
 		return data_unknown(TAINT_NET);
@@ -217,6 +235,10 @@ struct data h_sql(struct ctx *cx, struct call *c)
 		role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	}
 	/* sqlite3 FILE SQL… */
+	for (size_t i = 0; c->cmd->n_args && c->cmd->args[0] == ROLE_SQL && i < c->ops.n; i++) {
+		role_effect(cx, c, ROLE_SQL, &c->ops.v[i]);
+		any = true;
+	}
 	if (c->cmd->n_args > 1 && c->cmd->args[1] == ROLE_SQL)
 		for (size_t i = 0; i < c->ops.n; i++) {
 			if (i == 0) {
@@ -285,7 +307,12 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	if (c->ops.n)
 		redis_command(cx, c->ops.v[0].s, c->ops.n > 1 ? c->ops.v[1].s : STR(""),
 			      c->ops.v[0].at);
-	else if (c->io->piped && c->io->in.known) {
+	if (c->ops.n > 1 && word_in_ci(c->ops.v[0].s, "eval") &&
+	    (str_has_ci(c->ops.v[1].s, "flush") || str_has_ci(c->ops.v[1].s, "'del'") || str_has_ci(c->ops.v[1].s, "unlink")))
+		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, c->ops.v[1].at, c->ops.v[1].s, "code that removes data");
+	if (c->ops.n)
+		return data_unknown(TAINT_NET);
+	if (c->io->piped && c->io->in.known) {
 		struct rein_str s = c->io->in.text;
 
 		while (s.n) {
@@ -452,6 +479,24 @@ struct data h_docker(struct ctx *cx, struct call *c)
 	return data_unknown(TAINT_FILE);
 }
 
+/* What --patch and --overrides say, as far as a word tells. */
+static void kubectl_texts(struct ctx *cx, const struct call *c)
+{
+	static const char *const rights[] = {"hostPID", "hostNetwork", "hostIPC", "hostPath", "\"privileged\":true", "\"privileged\": true"};
+
+	for (size_t i = 1; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		if (str_has(s, "finalizers"))
+			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,
+			    "takes away what holds a deletion back");
+		for (size_t k = 0; k < ARRAY_SIZE(rights); k++)
+			if (str_has(s, rights[k]) && str_has(s, "{"))
+				say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,
+				    "a pod with rights on its node");
+	}
+}
+
 struct data h_kubectl(struct ctx *cx, struct call *c)
 {
 	struct rein_str sub = rein_str(c->cmd->name);
@@ -463,6 +508,7 @@ struct data h_kubectl(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->n_got; i++)
 		if (c->got[i].opt->role != ROLE_NONE && c->got[i].opt->role != ROLE_DATA)
 			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
+	kubectl_texts(cx, c);
 	if (str_is(sub, "get") && c->ops.n && str_starts(c->ops.v[0].s, "secret") && out &&
 	    !str_in(out->val.s, "name wide"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,

@@ -415,7 +415,7 @@ static void statement(struct sql *q, size_t k)
 		return;
 	}
 	if (is(q, k, "ALTER")) {
-		size_t drop = find(q, k, "DROP");
+		size_t drop = find(q, k, "DROP DELETE TRUNCATE CLEAR"); /* the latter: of ClickHouse and others */
 
 		if (drop < q->n)
 			say(q, REIN_LEVEL_DESTRUCTIVE, drop, "drops a part of a table");

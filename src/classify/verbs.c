@@ -103,6 +103,13 @@ static void verb_fact(struct ctx *cx, int cls, const struct field *f)
 	fact(cx, REIN_FACT_REMOTE, l->level, l->reach, f->at, show(cx, f->s), l->why);
 }
 
+/* "db reset" empties it; "password reset" does not. */
+static bool resets_data(const char *program, const struct field *ops, size_t i)
+{
+	return str_in(rein_str(program), "rabbitmqctl kubeadm") ||
+	       (i && str_in(ops[i - 1].s, "db database databases pg postgres store storage data cluster volume index queue"));
+}
+
 void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
 		  bool known, bool dry)
 {
@@ -110,7 +117,6 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 	int pending_cls = 0;
 	unsigned words = 0;
 
-	(void)program;
 	if (dry)
 		return;
 	for (size_t i = 0; i < n && words < 6; i++) {
@@ -120,6 +126,8 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 			continue;
 		words++;
 		cls = verb_class(cx, ops[i].s);
+		if (cls == VERB_DANGER && str_is(ops[i].s, "reset") && resets_data(program, ops, i))
+			cls = VERB_DELETE;
 		if (cls == VERB_DELETE) {
 			verb_fact(cx, VERB_DELETE, &ops[i]);
 			return;
