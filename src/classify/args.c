@@ -627,6 +627,8 @@ void call_base(struct ctx *cx, struct call *c)
 				if (memchr(c->ops.v[i].s.p, '=', c->ops.v[i].s.n))
 					level = cmd->level;
 		}
+		if (str_is(note, "listing") && c->ops.n > 1 && str_in(c->ops.v[1].s, "list describe"))
+			level = 0;
 		if ((str_is(note, "operand") && !c->ops.n) || (str_is(note, "two") && c->ops.n < 2))
 			level = 0;
 		/* "bare:yarn": for the program of that name the bare command is an installation */
