@@ -56,8 +56,8 @@ static const struct sink_name sinks[] = {
 	S(".createReadStream", SINK_READ), S("file_get_contents", SINK_READ), S("readfile", SINK_READ),
 	S("file", SINK_READ), S(".read_text", SINK_READ), S(".read_bytes", SINK_READ),
 	S("Path", SINK_READ), S("pathlib.Path", SINK_READ), S("pathlib.PurePath", SINK_READ),
-	S("Deno.readTextFile", SINK_READ), S("Bun.file", SINK_READ), S("np.loadtxt", SINK_READ),
-	S("pd.read_csv", SINK_READ), S("show_source", SINK_READ), S("highlight_file", SINK_READ),
+	S("Deno.readTextFile", SINK_READ), S("Bun.file", SINK_READ), S("np.loadtxt", SINK_READ), S("numpy.loadtxt", SINK_READ), S("numpy.genfromtxt", SINK_READ),
+	S("pd.read_csv", SINK_READ), S("pandas.read_csv", SINK_READ), S("pandas.read_table", SINK_READ), S("show_source", SINK_READ), S("highlight_file", SINK_READ),
 	S(".writeFileSync", SINK_WRITE), S(".writeFile", SINK_WRITE), S("file_put_contents", SINK_WRITE),
 	S("File.write", SINK_WRITE), S("IO.write", SINK_WRITE), S(".write_text", SINK_WRITE),
 	S(".write_bytes", SINK_WRITE), S(".appendFileSync", SINK_WRITE),
@@ -603,6 +603,18 @@ static void raw_check(struct code *c)
 	}
 }
 
+/* In a language nobody looks into, words that are hardly there by chance. */
+static bool may_do_harm(struct rein_str text)
+{
+	static const char *const words[] = {"file delete", "delete-directory", "delete-file", "shell-command", "call-process", "spawn ",
+					    "exec ", "system", "rm -r", "run-shell", "delete_file", "delete-tree", "rmdir", "unlink"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_has(text, words[i]))
+			return true;
+	return false;
+}
+
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at)
 {
 	struct code *c;
@@ -635,6 +647,7 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	c->max = text.n < MAX_TOKS ? text.n + 1 : MAX_TOKS; /* none is shorter than a byte */
 	c->t = arena_alloc(cx->a, c->max * sizeof(*c->t));
 	code_lex(c);
+	code_resolve(c);
 	if (c->overflow)
 		cx_incomplete(cx, at, "the program on the command line is too long");
 	for (size_t k = 0; k < c->n; k++) {
@@ -662,5 +675,6 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	if (code_lang_is(c, LANG_PERL | LANG_RUBY | LANG_LUA | LANG_PHP))
 		raw_check(c);
 	if (!code_lang_is(c, LANG_PYTHON | LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_LUA | LANG_R | LANG_JULIA))
-		say(c, REIN_LEVEL_RISKY, rein_str(lang), "a program in a language that is not looked into");
+		say(c, may_do_harm(text) ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY, rein_str(lang),
+		    "a program in a language that is not looked into");
 }

@@ -40,6 +40,12 @@ struct tok {
 	bool backtick;
 };
 
+/* import x as y, from x import y, const y = require("x"): what a name stands for. */
+struct code_alias {
+	struct rein_str name, means;
+	struct code_alias *next;
+};
+
 enum code_lang {
 	LANG_OTHER,
 	LANG_PYTHON = 1 << 0,
@@ -62,6 +68,7 @@ struct code {
 	struct tok *t;
 	size_t n, max;
 	bool overflow;
+	struct code_alias *aliases;
 };
 
 static inline bool code_lang_is(const struct code *c, unsigned any)
@@ -74,5 +81,7 @@ enum code_lang code_lang_of(const char *name);
 bool code_name1(char c);
 bool code_digit(char c);
 void code_lex(struct code *c);
+/* codealias.c */
+void code_resolve(struct code *c); /* names in the tokens become what they stand for */
 
 #endif

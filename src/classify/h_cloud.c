@@ -125,14 +125,17 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		}
 	}
 	call_base(cx, c);
-	for (size_t i = 1; i < c->argc; i++) /* aws ssm send-command --parameters commands=… */
-		if (str_starts(c->argv[i].s, "commands=")) {
-			struct io io = {.in = data_unknown(TAINT_INPUT)};
+	for (size_t i = 1; i < c->argc; i++) { /* aws ssm send-command --parameters commands=…, salt '*' cmd.run … */
+		bool salt = str_in(c->argv[i].s, "cmd.run cmd.shell cmd.run_all cmd.run_stdout") && i + 1 < c->argc;
+		struct rein_str text = salt ? c->argv[i + 1].s : str_from(c->argv[i].s, 9);
+		struct io io = {.in = data_unknown(TAINT_INPUT)};
 
-			cx->remote++;
-			run_text(cx, str_from(c->argv[i].s, 9), c->argv[i].at, &io);
-			cx->remote--;
-		}
+		if (!salt && !str_starts(c->argv[i].s, "commands="))
+			continue;
+		cx->remote++;
+		run_text(cx, text, c->argv[i].at, &io);
+		cx->remote--;
+	}
 	/* the verb of some services is always the second word */
 	if (c->top->note && str_is(rein_str(c->top->note), "second") && c->ops.n > 1)
 		from = 1;
@@ -666,8 +669,13 @@ struct data h_vim(struct ctx *cx, struct call *c)
 {
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
-		struct rein_str s = c->got[i].val.s;
+		struct rein_str s = c->got[i].val.s, bang = str_starts(s, ":") ? str_from(s, 1) : s;
 
+		if (c->got[i].opt->role == ROLE_CODE && str_starts(bang, "!")) {
+			struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+			run_text(cx, str_from(bang, 1), c->got[i].at, &io);
+		}
 		if (c->got[i].opt->role != ROLE_CODE) {
 			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 			continue;
@@ -676,6 +684,10 @@ struct data h_vim(struct ctx *cx, struct call *c)
 		    str_has(s, "py") || str_has(s, "lua"))
 			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
 			    "an editor command that runs programs");
+		else if (str_has(s, "delete-directory") || str_has(s, "delete-file") || str_has(s, "shell-command") ||
+			 str_has(s, "call-process"))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
+			    "an editor command that runs programs or deletes");
 		else if (!str_in(s, "q qa q! :q wq :wq x :x qall wqa :qa set\\ nu"))
 			say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->got[i].at, s,
 			    "an editor command");

@@ -414,6 +414,15 @@ static void statement(struct sql *q, size_t k)
 		    k, "resets");
 		return;
 	}
+	if (in(q, k, "MATCH OPTIONAL")) { /* Cypher */
+		size_t gone = find(q, k, "DELETE DROP REMOVE");
+
+		if (gone < q->n)
+			say(q, REIN_LEVEL_DESTRUCTIVE, gone, "deletes from a graph");
+		else if (find(q, k, "CREATE SET MERGE") < q->n)
+			say(q, REIN_LEVEL_RISKY, k, "changes a graph");
+		return;
+	}
 	if (is(q, k, "ALTER")) {
 		size_t drop = find(q, k, "DROP DELETE TRUNCATE CLEAR"); /* the latter: of ClickHouse and others */
 

@@ -103,9 +103,11 @@ static void verb_fact(struct ctx *cx, int cls, const struct field *f)
 	fact(cx, REIN_FACT_REMOTE, l->level, l->reach, f->at, show(cx, f->s), l->why);
 }
 
-/* "db reset" empties it; "password reset" does not. */
-static bool resets_data(const char *program, const struct field *ops, size_t i)
+/* "db reset" empties it; "password reset" does not. What vault disables, it forgets. */
+static bool empties(const char *program, const struct field *ops, size_t i)
 {
+	if (str_is(ops[i].s, "disable"))
+		return i && str_is(rein_str(program), "vault") && str_in(ops[i - 1].s, "secrets auth");
 	return str_in(rein_str(program), "rabbitmqctl kubeadm") ||
 	       (i && str_in(ops[i - 1].s, "db database databases pg postgres store storage data cluster volume index queue"));
 }
@@ -126,7 +128,7 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 			continue;
 		words++;
 		cls = verb_class(cx, ops[i].s);
-		if (cls == VERB_DANGER && str_is(ops[i].s, "reset") && resets_data(program, ops, i))
+		if (cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i))
 			cls = VERB_DELETE;
 		if (cls == VERB_DELETE) {
 			verb_fact(cx, VERB_DELETE, &ops[i]);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Other names for modules and what is in them: `import subprocess as s`, `from shutil import rmtree as r`,
+ * `const f = require("fs")`. The tokens are rewritten, so that whoever looks for a call finds it under its own name.
+ */
+#include "classify/code.h"
+
+#define MAX_ALIASES 16
+
+static bool punct(const struct code *c, size_t k, char ch)
+{
+	return k < c->n && c->t[k].kind == TOK_PUNCT && c->t[k].c == ch;
+}
+
+static bool name(const struct code *c, size_t k)
+{
+	return k < c->n && c->t[k].kind == TOK_NAME;
+}
+
+static bool named(const struct code *c, size_t k, const char *what)
+{
+	return name(c, k) && str_is(c->t[k].s, what);
+}
+
+static struct rein_str joined(const struct code *c, struct rein_str a, struct rein_str b)
+{
+	struct sbuf t = {.a = c->cx->a};
+
+	sbuf_str(&t, a);
+	if (b.n && b.p[0] != '.')
+		sbuf_char(&t, '.');
+	sbuf_str(&t, b);
+	return sbuf_view(&t);
+}
+
+static void add(struct code *c, struct rein_str as, struct rein_str means, unsigned *n)
+{
+	struct code_alias *a;
+
+	if (++*n > MAX_ALIASES || !as.n || memchr(as.p, '.', as.n) || rein_str_eq(as, means))
+		return;
+	a = arena_new(c->cx->a, struct code_alias);
+	*a = (struct code_alias){as, means, c->aliases};
+	c->aliases = a;
+}
+
+/* import a, b as c / from a import b, c as d: gives the index of the last token of it */
+static size_t python_import(struct code *c, size_t k, unsigned *n)
+{
+	struct rein_str from = STR("");
+	size_t j = k + 1;
+
+	if (named(c, k, "from")) {
+		if (!name(c, j) || !named(c, j + 1, "import"))
+			return k;
+		from = c->t[j].s;
+		j += 2;
+	}
+	if (punct(c, j, '('))
+		j++;
+	while (name(c, j)) {
+		struct rein_str what = from.n ? joined(c, from, c->t[j].s) : c->t[j].s, as = c->t[j].s;
+
+		j++;
+		if (named(c, j, "as") && name(c, j + 1)) {
+			as = c->t[j + 1].s;
+			j += 2;
+		}
+		add(c, as, what, n);
+		if (!punct(c, j, ','))
+			break;
+		j++;
+	}
+	return j - 1;
+}
+
+/* "node:fs/promises" as fs.promises */
+static struct rein_str module(const struct code *c, struct rein_str s)
+{
+	struct sbuf t = {.a = c->cx->a};
+
+	if (str_starts(s, "node:"))
+		s = str_from(s, 5);
+	for (size_t i = 0; i < s.n; i++)
+		sbuf_char(&t, s.p[i] == '/' ? '.' : s.p[i]);
+	return sbuf_view(&t);
+}
+
+/* y = require("x"), {y: z} = require("x"), require("x").y */
+static void node_require(struct code *c, size_t k, unsigned *n)
+{
+	struct rein_str mod;
+
+	if (!punct(c, k + 1, '(') || k + 2 >= c->n || c->t[k + 2].kind != TOK_STR || !punct(c, k + 3, ')'))
+		return;
+	mod = module(c, c->t[k + 2].s);
+	if (name(c, k + 4) && c->t[k + 4].s.n && c->t[k + 4].s.p[0] == '.')
+		c->t[k + 4].s = joined(c, mod, c->t[k + 4].s);
+	if (k >= 2 && punct(c, k - 1, '=') && name(c, k - 2))
+		add(c, c->t[k - 2].s, mod, n);
+	if (k < 2 || !punct(c, k - 1, '=') || !punct(c, k - 2, '}'))
+		return;
+	for (size_t j = k - 2; j-- > 0 && !punct(c, j, '{');)
+		if (name(c, j) && j && punct(c, j - 1, ':') && j > 1 && name(c, j - 2))
+			add(c, c->t[j].s, joined(c, mod, c->t[j - 2].s), n);
+		else if (name(c, j) && !punct(c, j + 1, ':'))
+			add(c, c->t[j].s, joined(c, mod, c->t[j].s), n);
+}
+
+static void rewrite(struct code *c, struct tok *t)
+{
+	const char *dot = t->s.n ? memchr(t->s.p, '.', t->s.n) : NULL;
+	struct rein_str first = dot ? str_to(t->s, (size_t)(dot - t->s.p)) : t->s;
+
+	for (const struct code_alias *a = c->aliases; a && first.n; a = a->next)
+		if (rein_str_eq(a->name, first)) {
+			t->s = dot ? joined(c, a->means, str_from(t->s, first.n)) : a->means;
+			return;
+		}
+}
+
+void code_resolve(struct code *c)
+{
+	bool python = code_lang_is(c, LANG_PYTHON), node = code_lang_is(c, LANG_NODE);
+	size_t k = 0;
+	unsigned n = 0;
+
+	for (; (python || node) && k < c->n; k++) {
+		if (python && (named(c, k, "import") || named(c, k, "from"))) {
+			k = python_import(c, k, &n);
+			continue;
+		}
+		if (node && named(c, k, "require"))
+			node_require(c, k, &n);
+		if (c->aliases && name(c, k)) {
+			if (!cx_work(c->cx, 4 * n + 20))
+				return;
+			rewrite(c, &c->t[k]);
+		}
+	}
+}
