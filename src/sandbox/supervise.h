@@ -57,7 +57,7 @@ struct rein_supervisor {
 
 #define REIN_SUPERVISOR_INIT {.listener = -1, .box_root = -1, .bell = -1}
 
-/* The box is ready. listener: owned from now on, or -1; root: it has no user namespace of ours to be looked at in. */
+/* The box is ready; s->box and s->devs are the caller's to fill in. listener: owned from now on, or -1. */
 void rein_supervisor_begin(struct rein_supervisor *s, const struct rein_box_spec *spec, int listener, bool root,
 			   uint64_t begun_ns);
 /* The listener has something: start the thread that answers, or answer once if there can be none. */
