@@ -258,9 +258,9 @@ static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, c
 {
 	auto_free char *dir = rein_asprintf("%s/txn/%s", e->state.dir, r->tx.id);
 	auto_free char *id = rein_asprintf("rein-%s", r->tx.id);
-	int backend = rein_oci_find(o->backend, err);
+	const struct rein_runtime *backend = rein_runtime_find(o->backend, err);
 
-	if (backend < 0)
+	if (!backend)
 		return -err->code;
 	if (!dir || !id)
 		return rein_err_nomem(err);

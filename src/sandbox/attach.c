@@ -18,7 +18,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/door.h"
-#include "sandbox/oci.h"
+#include "sandbox/runtime.h"
 
 #define PATIENCE_NS (3 * REIN_NS_PER_S)
 #define DETACH_KEY  0x1d /* ^] */
@@ -52,9 +52,10 @@ static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUS
 static int knock(int state_fd, const struct rein_live *l, struct rein_err *err)
 {
 	const struct timespec a_while = {.tv_nsec = 5000000};
+	const struct rein_runtime *runtime = *l->backend ? rein_runtime_find(l->backend, err) : NULL;
 	uint64_t end = rein_mono_ns() + PATIENCE_NS;
 
-	if (*l->backend && !rein_oci_has_executor(l->backend))
+	if (*l->backend && !(runtime && runtime->executor))
 		return rein_err_set(err, REIN_E_UNSUPPORTED,
 				    "box %s was built by %s: there is nobody in it who could start a command", l->id,
 				    l->backend);

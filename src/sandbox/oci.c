@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -35,50 +34,14 @@
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
+#include "sandbox/runtime.h"
 #include "sandbox/supervise.h"
 #include "sys/priv.h"
 #include "sys/passfd.h"
 #include "sys/sys.h"
 
-#define WORDS 24
-#define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
-
-static const struct backend {
-	const char *name, *program;
-	const char *before[12]; /* options between --root DIR and `run` */
-	bool executor; /* shares the kernel: our executor builds the last walls inside */
-	bool nested_group, hybrid;
-} backends[] = {
-	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
-	{"oci:runc", "runc", {0}, true, true, true},
-	/* its own kernel filters calls; its overlay would keep the changes to itself */
-	{"oci:runsc",
-	 "runsc",
-	 {"--platform=ptrace", "--network=none", "--ignore-cgroups", "--overlay=false",
-	  "--file-access=shared"},
-	 false, false, true},
-};
-
-int rein_oci_find(const char *name, struct rein_err *err)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
-		if (rein_streq(name, backends[i].name))
-			return (int)i;
-	rein_err_set(err, REIN_E_USAGE, "there is no backend '%s': box (built in), oci:crun, oci:runc, oci:runsc",
-		     name);
-	return -1;
-}
-
-bool rein_oci_has_executor(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
-		if (rein_streq(name, backends[i].name))
-			return backends[i].executor;
-	return false;
-}
-
 struct session {
-	const struct backend *backend;
+	const struct rein_runtime *backend;
 	const struct rein_box_spec *spec;
 	struct rein_bundle bundle;
 	struct rein_plan *plan;
@@ -91,8 +54,7 @@ struct session {
 	struct rein_relay relay; /* for the door: there is no terminal of the box's */
 	const char *id;
 	char pid_file[PATH_MAX];
-	char root[PATH_MAX]; /* where the runtime keeps its own state */
-	int lock;	     /* on it, while rein lives */
+	struct rein_runtime_root root;
 	pid_t pid;
 	int pidfd, signals;
 	int control, theirs; /* to the executor inside; -1: there is none */
@@ -127,21 +89,6 @@ static int check(const struct session *s, struct rein_err *err)
 			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s",
 					    s->backend->name, rows[i].what);
 	return 0;
-}
-
-static int find_program(const struct session *s, struct rein_err *err)
-{
-	static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
-					   "/bin"};
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		snprintf(path, sizeof(path), "%s/%s", dirs[i], s->backend->program);
-		if (access(path, X_OK) == 0)
-			return 0;
-	}
-	return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s needs %s, which is not installed (apt install %s)",
-			    s->backend->name, s->backend->program, s->backend->program);
 }
 
 static int make_plan(struct session *s, struct rein_err *err)
@@ -191,25 +138,11 @@ static int check_limits(const struct session *s, struct rein_err *err)
 	return 0;
 }
 
-static size_t command(const struct session *s, const char *verb, const char **to)
-{
-	size_t n = 0;
-
-	to[n++] = s->backend->program;
-	to[n++] = "--root";
-	to[n++] = s->root;
-	for (size_t i = 0; s->backend->before[i]; i++)
-		to[n++] = s->backend->before[i];
-	to[n++] = verb;
-	to[n] = NULL;
-	return n;
-}
-
 static _Noreturn void child(const struct session *s, int report)
 {
 	static char *const envp[] = {
 		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
-	const char *argv[WORDS];
+	const char *argv[REIN_RUNTIME_WORDS];
 	struct rein_err err = {0};
 	sigset_t none;
 	size_t n;
@@ -231,12 +164,10 @@ static _Noreturn void child(const struct session *s, int report)
 		rein_err_errno(&err, "enter a mount namespace");
 		goto failed;
 	}
-	/* two hierarchies at once confuse it; it manages none here */
-	if (!s->backend->hybrid)
-		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
+	rein_runtime_shield(s->backend);
 	if (rein_bundle_mount(&s->bundle, &err) < 0)
 		goto failed;
-	n = command(s, "run", argv);
+	n = rein_runtime_command(s->backend, s->root.path, "run", argv);
 	if (s->theirs >= 0) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -269,37 +200,6 @@ failed:
 	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(125);
-}
-
-/* A verb of the runtime about our container, and its end. */
-static void tell_runtime(const struct session *s, const char *verb, const char *word, const char *more)
-{
-	const char *argv[WORDS];
-	size_t n = command(s, verb, argv);
-	pid_t pid;
-
-	if (word && rein_streq(verb, "delete"))
-		argv[n++] = word;
-	argv[n++] = s->id;
-	if (more)
-		argv[n++] = more;
-	argv[n] = NULL;
-	pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-		for (int fd = 0; fd < 3; fd++)
-			dup2(null, fd);
-		close_range(3, ~0u, 0);
-		/* as when it was started: see child */
-		if (!s->backend->hybrid && unshare(CLONE_NEWNS) == 0 &&
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
-			umount2("/sys/fs/cgroup/unified", MNT_DETACH);
-		execvp(argv[0], (char *const *)(uintptr_t)argv);
-		_exit(127);
-	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
 }
 
 /* Clear of the numbers the executor expects its descriptors at. */
@@ -481,7 +381,7 @@ static void kill_it(struct session *s, enum rein_box_end why)
 	for (int i = 0; i < 100; i++) {
 		struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
 
-		tell_runtime(s, "kill", NULL, "KILL");
+		rein_runtime_tell(s->backend, s->root.path, "kill", s->id, "KILL");
 		if (poll(&fd, 1, 20) == 1)
 			return;
 		nanosleep(&a_while, NULL);
@@ -505,7 +405,7 @@ static void pause_it(struct session *s, bool on)
 	else if (s->control >= 0)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else
-		tell_runtime(s, on ? "pause" : "resume", NULL, NULL);
+		rein_runtime_tell(s->backend, s->root.path, on ? "pause" : "resume", s->id, NULL);
 	if (on) {
 		s->paused_ns = now;
 		return;
@@ -669,7 +569,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	while (wait4(s->pid, &s->status, 0, &ru) < 0 && errno == EINTR)
 		;
 	/* whatever it left of itself, also after a kill */
-	tell_runtime(s, "delete", "--force", NULL);
+	rein_runtime_delete(s->backend, s->root.path, s->id);
 	rc = rc < 0 ? rc : hear_executor(s, err);
 	rein_supervisor_end(&s->supervisor);
 	rein_door_close(&s->door);
@@ -688,46 +588,6 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	return rc;
 }
 
-/* "ID.PROGRAM" of a rein that was killed: nobody told its runtime to take its groups away. */
-static void collect(int dir, const char *name)
-{
-	const char *dot = strrchr(name, '.');
-	auto_free char *id = dot ? rein_strndup(name, (size_t)(dot - name)) : NULL;
-	auto_close int lock = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct session dead = {.id = id};
-
-	if (!id || lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(backends); i++)
-		if (rein_streq(backends[i].program, dot + 1))
-			dead.backend = &backends[i];
-	if (!dead.backend)
-		return;
-	snprintf(dead.root, sizeof(dead.root), ROOTS "/%s", name);
-	tell_runtime(&dead, "delete", "--force", NULL);
-	unlinkat(dir, name, AT_REMOVEDIR);
-}
-
-/* Under the directory's lock, so that nobody takes a new one for a dead one's. */
-static int open_root(struct session *s, struct rein_err *err)
-{
-	auto_closedir DIR *d = NULL;
-	struct dirent *e;
-
-	if (mkdir(ROOTS, 0700) == 0 || errno == EEXIST)
-		d = opendir(ROOTS);
-	if (!d || flock(dirfd(d), LOCK_EX) < 0)
-		return rein_err_errno(err, "open '" ROOTS "'");
-	while ((e = readdir(d)))
-		if (e->d_name[0] != '.')
-			collect(dirfd(d), e->d_name);
-	if (mkdir(s->root, 0700) == 0)
-		s->lock = open(s->root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) < 0)
-		return rein_err_errno(err, "make '%s'", s->root);
-	return 0;
-}
-
 /* With a kernel of its own, nothing of the caller's: see inlet.h. */
 static int open_streams(struct session *s, struct rein_err *err)
 {
@@ -740,17 +600,17 @@ static int open_streams(struct session *s, struct rein_err *err)
 	return rein_inlet_open(&s->inlet, err);
 }
 
-int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_program,
+int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec *spec, const char *box_program,
 		 const char *dir, const char *id, struct rein_box_result *ret, struct rein_err *err)
 {
 	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG};
 	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
-	struct session s = {.backend = &backends[backend],
+	struct session s = {.backend = backend,
 			    .spec = spec,
 			    .id = id,
 			    .pidfd = -1,
 			    .signals = -1,
-			    .lock = -1,
+			    .root = REIN_RUNTIME_ROOT_INIT,
 			    .control = -1,
 			    .theirs = -1,
 			    .memory = -1,
@@ -770,8 +630,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 	s.door.relay = &s.relay;
 	s.door.paused = &s.paused;
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
-	snprintf(s.root, sizeof(s.root), ROOTS "/%s.%s", id, s.backend->program);
-	if (check(&s, err) < 0 || find_program(&s, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
+	if (check(&s, err) < 0 || rein_runtime_installed(s.backend, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
@@ -795,7 +654,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 	if (rc == 0)
 		rc = open_streams(&s, err);
 	if (rc == 0)
-		rc = open_root(&s, err);
+		rc = rein_runtime_root_open(s.backend, id, &s.root, err);
 	if (rc == 0)
 		rc = run(&s, ret, err);
 	rein_inlet_end(&s.inlet);
@@ -804,8 +663,7 @@ int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_
 	rein_keep_done(&s.keeper);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);
-	rmdir(s.root);
-	rein_closep_(&s.lock);
+	rein_runtime_root_close(&s.root);
 	rein_closep_(&s.pidfd);
 	rein_closep_(&s.signals);
 	rein_closep_(&s.control);

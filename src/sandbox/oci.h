@@ -9,13 +9,10 @@
 
 #include "base/err.h"
 #include "model/box.h"
+#include "sandbox/runtime.h"
 
-/* "oci:crun", "oci:runc", "oci:runsc"; -1 and err: there is no such backend. */
-int rein_oci_find(const char *name, struct rein_err *err);
-/* Is Rein's own executor pid 1 in its boxes? */
-bool rein_oci_has_executor(const char *name);
 /* Like rein_box_run. dir: a private directory of this run, for the bundle. id: for the runtime. */
-int rein_oci_run(int backend, const struct rein_box_spec *spec, const char *box_program, const char *dir, const char *id,
+int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec *spec, const char *box_program, const char *dir, const char *id,
 		 struct rein_box_result *ret, struct rein_err *err);
 
 #endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See runtime.h. */
+#include "sandbox/runtime.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/str.h"
+
+#define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
+
+static const struct rein_runtime runtimes[] = {
+	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
+	{"oci:runc", "runc", {0}, true, true, true},
+	/* its own kernel filters calls; its overlay would keep the changes to itself */
+	{"oci:runsc",
+	 "runsc",
+	 {"--platform=ptrace", "--network=none", "--ignore-cgroups", "--overlay=false",
+	  "--file-access=shared"},
+	 false,
+	 false,
+	 true},
+};
+
+const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (rein_streq(name, runtimes[i].name))
+			return &runtimes[i];
+	rein_err_set(err, REIN_E_USAGE,
+		     "there is no backend '%s': box (built in), oci:crun, oci:runc, oci:runsc",
+		     name);
+	return NULL;
+}
+
+int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err)
+{
+	static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+					   "/usr/bin",	      "/sbin",		"/bin"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], r->program);
+		if (access(path, X_OK) == 0)
+			return 0;
+	}
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "the backend %s needs %s, which is not installed (apt install %s)",
+			    r->name, r->program, r->program);
+}
+
+size_t rein_runtime_command(const struct rein_runtime *r, const char *root, const char *verb,
+			    const char **to)
+{
+	size_t n = 0;
+
+	to[n++] = r->program;
+	to[n++] = "--root";
+	to[n++] = root;
+	for (size_t i = 0; r->before[i]; i++)
+		to[n++] = r->before[i];
+	to[n++] = verb;
+	to[n] = NULL;
+	return n;
+}
+
+/* Two hierarchies of control groups at once confuse one that manages none here. */
+void rein_runtime_shield(const struct rein_runtime *r)
+{
+	if (!r->hybrid)
+		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
+}
+
+static void run_to_end(const struct rein_runtime *r, const char *const *argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		for (int fd = 0; fd < 3; fd++)
+			dup2(null, fd);
+		close_range(3, ~0u, 0);
+		if (!r->hybrid && unshare(CLONE_NEWNS) == 0 &&
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
+			rein_runtime_shield(r);
+		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void rein_runtime_tell(const struct rein_runtime *r, const char *root, const char *verb,
+		       const char *id, const char *more)
+{
+	const char *argv[REIN_RUNTIME_WORDS];
+	size_t n = rein_runtime_command(r, root, verb, argv);
+
+	argv[n++] = id;
+	if (more)
+		argv[n++] = more;
+	argv[n] = NULL;
+	run_to_end(r, argv);
+}
+
+void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
+{
+	const char *argv[REIN_RUNTIME_WORDS];
+	size_t n = rein_runtime_command(r, root, "delete", argv);
+
+	argv[n++] = "--force";
+	argv[n++] = id;
+	argv[n] = NULL;
+	run_to_end(r, argv);
+}
+
+/* "ID.PROGRAM" of a rein that was killed: nobody told its runtime to take its groups away. */
+static void collect(int dir, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	auto_free char *id = dot ? rein_strndup(name, (size_t)(dot - name)) : NULL;
+	auto_close int lock = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char root[PATH_MAX];
+
+	if (!id || lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return;
+	snprintf(root, sizeof(root), ROOTS "/%s", name);
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+		if (rein_streq(runtimes[i].program, dot + 1)) {
+			rein_runtime_delete(&runtimes[i], root, id);
+			unlinkat(dir, name, AT_REMOVEDIR);
+		}
+}
+
+/* Under the directory's lock, so that nobody takes a new one for a dead one's. */
+int rein_runtime_root_open(const struct rein_runtime *r, const char *id,
+			   struct rein_runtime_root *ret, struct rein_err *err)
+{
+	auto_closedir DIR *d = NULL;
+	struct dirent *e;
+
+	snprintf(ret->path, sizeof(ret->path), ROOTS "/%s.%s", id, r->program);
+	if (mkdir(ROOTS, 0700) == 0 || errno == EEXIST)
+		d = opendir(ROOTS);
+	if (!d || flock(dirfd(d), LOCK_EX) < 0)
+		return rein_err_errno(err, "open '" ROOTS "'");
+	while ((e = readdir(d)))
+		if (e->d_name[0] != '.')
+			collect(dirfd(d), e->d_name);
+	if (mkdir(ret->path, 0700) == 0)
+		ret->lock = open(ret->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (ret->lock < 0 || flock(ret->lock, LOCK_EX | LOCK_NB) < 0)
+		return rein_err_errno(err, "make '%s'", ret->path);
+	return 0;
+}
+
+void rein_runtime_root_close(struct rein_runtime_root *root)
+{
+	if (*root->path)
+		rmdir(root->path);
+	rein_closep_(&root->lock);
+	root->lock = -1;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OCI runtimes there are: what each wants said, its verbs, and where it keeps its own state. */
+#ifndef REIN_SANDBOX_RUNTIME_H
+#define REIN_SANDBOX_RUNTIME_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct rein_runtime {
+	const char *name, *program;
+	const char *before[12]; /* options between --root DIR and the verb */
+	bool executor;		/* shares the kernel: our executor builds the last walls inside */
+	bool nested_group, hybrid;
+};
+
+/* "oci:crun", "oci:runc", "oci:runsc"; NULL and err: there is no such backend. */
+const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *err);
+int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err);
+
+/* The words up to the verb, ended by NULL; how many. Room for as many as there can be of them all. */
+#define REIN_RUNTIME_WORDS 24
+size_t rein_runtime_command(const struct rein_runtime *r, const char *root, const char *verb, const char **to);
+/* In a mount namespace of one's own: take away what would confuse it. */
+void rein_runtime_shield(const struct rein_runtime *r);
+/* A verb about a container, and its end; more: a word after the id, or NULL. */
+void rein_runtime_tell(const struct rein_runtime *r, const char *root, const char *verb, const char *id, const char *more);
+/* Whatever it left of itself, also after a kill. */
+void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id);
+
+/* A directory of its own for one container, locked while we live. */
+struct rein_runtime_root {
+	char path[PATH_MAX];
+	int lock;
+};
+#define REIN_RUNTIME_ROOT_INIT {.lock = -1}
+
+/* Containers of those that were killed are collected first. */
+int rein_runtime_root_open(const struct rein_runtime *r, const char *id, struct rein_runtime_root *ret,
+			   struct rein_err *err);
+void rein_runtime_root_close(struct rein_runtime_root *root);
+
+#endif
