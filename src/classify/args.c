@@ -672,6 +672,22 @@ static bool has_note(const struct call *c, const char *note)
 	return c->top->note && str_is(rein_str(c->top->note), note);
 }
 
+/* less +!command */
+static void pager_commands(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+		const char *bang = f->s.n && f->s.p[0] == '+' ? memchr(f->s.p, '!', f->s.n) : NULL;
+		struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+		if (!bang)
+			continue;
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "a command of the pager that runs a program");
+		run_text(cx, str_from(f->s, (size_t)(bang - f->s.p) + 1), f->at, &io);
+	}
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
@@ -683,6 +699,8 @@ static struct data default_run(struct ctx *cx, struct call *c)
 		d.taint |= TAINT_DECODED;
 	if (has_note(c, "search"))
 		rummage_search(cx, c);
+	if (has_note(c, "pager"))
+		pager_commands(cx, c);
 	if (has_note(c, "processes"))
 		rummage_processes(cx, c);
 	if (has_note(c, "encode"))

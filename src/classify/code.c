@@ -48,7 +48,7 @@ static const struct sink_name sinks[] = {
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
 	S("shutil.copy", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
 	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
-	S("open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN), S("io.open", SINK_OPEN),
+	S("open", SINK_OPEN), S("builtins.open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN), S("io.open", SINK_OPEN),
 	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("File.new", SINK_OPEN),
 	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
 	S("File.readlines", SINK_READ), S("File.foreach", SINK_READ), S("File.binread", SINK_READ),
@@ -73,7 +73,7 @@ static const struct sink_name sinks[] = {
 	S("create_function", SINK_DYN), S("assert", SINK_NONE), S("call_user_func", SINK_DYN),
 	S("loadstring", SINK_DYN), S("load", SINK_DYN), S("dofile", SINK_DYN), S("runpy.run_path", SINK_DYN),
 	S("runpy.run_module", SINK_DYN), S("types.FunctionType", SINK_DYN), S("builtins.exec", SINK_DYN),
-	S("builtins.eval", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN),
+	S("builtins.eval", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN), S("pickle.load", SINK_DYN), S("marshal.load", SINK_DYN), S("yaml.unsafe_load", SINK_DYN), S("code.interact", SINK_DYN),
 	S("marshal.loads", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
 	S("base64.b64decode", SINK_DECODE), S("b64decode", SINK_DECODE), S("bytes.fromhex", SINK_DECODE),
 	S("bytearray.fromhex", SINK_DECODE), S("binascii.unhexlify", SINK_DECODE), S("atob", SINK_DECODE),
@@ -450,7 +450,8 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 			     show(c->cx, name), "reads the whole environment");
 		return;
 	}
-	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN)) {
+	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN ||
+			       ((s == SINK_DEL || s == SINK_RDEL) && code_lang_is(c, LANG_PYTHON | LANG_NODE)))) {
 		/* f = os.system; a bare mention hides the call */
 		if (memchr(name.p, '.', name.n) || code_lang_is(c, LANG_PYTHON | LANG_NODE))
 			say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
@@ -505,6 +506,23 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	default:
 		return;
 	}
+}
+
+/* send(:system, …), $f(…), x["exec"](…): a call whose name is put together elsewhere */
+static bool calls_by_value(const struct code *c, size_t k)
+{
+	const struct tok *t = &c->t[k];
+	const char *dot = t->kind == TOK_NAME && t->s.n ? memrchr(t->s.p, '.', t->s.n) : NULL;
+	struct rein_str last = dot ? str_from(t->s, (size_t)(dot - t->s.p) + 1) : t->s;
+
+	if (t->kind == TOK_NAME && code_lang_is(c, LANG_RUBY) && str_in(last, "send public_send __send__ method instance_method"))
+		for (size_t j = k + 1; j < c->n && j < k + 5; j++)
+			if ((c->t[j].kind == TOK_NAME || c->t[j].kind == TOK_STR) && names_call(c, c->t[j].s))
+				return true;
+	if (t->kind == TOK_NAME && code_lang_is(c, LANG_PHP))
+		return k && punct(c, k - 1, '$') && punct(c, k + 1, '(');
+	return t->kind == TOK_STR && code_lang_is(c, LANG_NODE | LANG_PYTHON) && k && punct(c, k - 1, '[') &&
+	       punct(c, k + 1, ']') && punct(c, k + 2, '(') && names_call(c, t->s);
 }
 
 /* import a, b.c as d / from x import y / require("x") / use X; */
@@ -655,6 +673,12 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
 			run_text(cx, c->t[k].s, at, &io);
 			continue;
+		}
+		if (calls_by_value(c, k))
+			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "hides a call behind another name");
+		if (c->t[k].kind == TOK_STR && c->t[k].backtick && k && punct(c, k - 1, '$')) { /* $`…` of bun and zx */
+			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
+			run_text(cx, c->t[k].s, at, &io);
 		}
 		if (c->t[k].kind != TOK_NAME)
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other names for modules and what is in them: `import subprocess as s`, `from shutil import rmtree as r`,
- * `const f = require("fs")`. The tokens are rewritten, so that whoever looks for a call finds it under its own name.
+ * `const f = require("fs")`, `f = os.remove`. The tokens are rewritten, so that whoever looks for a call finds it under its own name.
  */
 #include "classify/code.h"
 
@@ -132,6 +132,9 @@ void code_resolve(struct code *c)
 		}
 		if (node && named(c, k, "require"))
 			node_require(c, k, &n);
+		if (name(c, k) && punct(c, k + 1, '=') && name(c, k + 2) && memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) &&
+		    !punct(c, k + 3, '('))
+			add(c, c->t[k].s, c->t[k + 2].s, &n); /* f = os.remove */
 		if (c->aliases && name(c, k)) {
 			if (!cx_work(c->cx, 4 * n + 20))
 				return;

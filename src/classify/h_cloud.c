@@ -665,9 +665,32 @@ struct data h_fzf(struct ctx *cx, struct call *c)
 	return data_unknown(c->io->in.taint);
 }
 
+/* ed and ex read their commands: those that begin with '!' are the shell's. */
+static void editor_input(struct ctx *cx, const struct call *c)
+{
+	struct rein_str s = c->io->in.text;
+	struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+	if (!c->io->piped || !str_in(str_base(c->argv[0].s), "ed red ex"))
+		return;
+	if (!c->io->in.known)
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, c->argv[0].s, "editor commands that cannot be seen");
+	while (c->io->in.known && s.n && cx_step(cx)) {
+		const char *nl = memchr(s.p, '\n', s.n);
+		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s;
+
+		s = str_from(s, line.n + 1);
+		if (str_starts(line, "!") || str_starts(line, ":!"))
+			run_text(cx, str_from(line, line.p[0] == '!' ? 1 : 2), c->argv[0].at, &io);
+		else if (str_has(line, "!"))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, line, "an editor command that runs programs");
+	}
+}
+
 struct data h_vim(struct ctx *cx, struct call *c)
 {
 	call_base(cx, c);
+	editor_input(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		struct rein_str s = c->got[i].val.s, bang = str_starts(s, ":") ? str_from(s, 1) : s;
 

@@ -369,6 +369,15 @@ static void statement(struct sql *q, size_t k)
 		backslash_command(q);
 		return;
 	}
+	if (is(q, k, "SYSTEM") && q->t[k].raw.p >= q->s.p && q->t[k].raw.p + 6 <= q->s.p + q->s.n) { /* the client of MySQL */
+		struct rein_str rest = str_from(q->s, (size_t)(q->t[k].raw.p - q->s.p) + 6);
+		const char *nl = rest.n ? memchr(rest.p, '\n', rest.n) : NULL;
+		struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+		say(q, REIN_LEVEL_DANGEROUS, k, "runs a shell command from the database client");
+		run_text(q->cx, nl ? str_to(rest, (size_t)(nl - rest.p)) : rest, q->at, &io);
+		return;
+	}
 	if (is(q, k, ".")) {
 		dot_command(q);
 		return;
