@@ -150,6 +150,7 @@ struct data h_printf(struct ctx *cx, struct call *c)
 		var_set(cx, var, d.text, taint, false);
 		return h_empty();
 	}
+	rummage_print(cx, taint, c->argv[0].at);
 	return d;
 }
 
