@@ -110,7 +110,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run wait $one
 	eq rolled-back 1 "$(cat file)"
 	has_boxes 1
-	run pgrep -f "sleep 80.$MARK"
+	run pgrep -f "^sleep 80.$MARK"
 	eq dead 1 "$status"
 	[ -z "$(ls "$REIN_STATE/orders")" ]
 	end_boxes
@@ -129,7 +129,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -0 rein stop --all --reason drill
 	has "$output" "stopped: 1 box with"
 	has_boxes 0
-	run pgrep -f "sleep 82.$MARK"
+	run pgrep -f "^sleep 82.$MARK"
 	eq dead 1 "$status"
 	run -119 --separate-stderr rein run --json -- true
 	has "$stderr$output" '"code":"stopped"'
@@ -146,7 +146,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	start_box --limit memory=200M -- sleep 83.$MARK
 	run -0 rein pause "$(boxes)"
 	run -0 rein stop --all
-	run pgrep -f "sleep 83.$MARK"
+	run pgrep -f "^sleep 83.$MARK"
 	eq dead 1 "$status"
 	rein start -q
 }
@@ -162,7 +162,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	rm -rf "$REIN_STATE"
 	run -0 rein stop --all
 	has "$output" "stopped: 1 box with"
-	run pgrep -f "sleep 84.$MARK"
+	run pgrep -f "^sleep 84.$MARK"
 	eq dead 1 "$status"
 	rein start -q; wait
 	is_root || return 0

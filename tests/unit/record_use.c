@@ -367,11 +367,11 @@ static void the_users_patterns_come_from_the_settings(void **state)
 
 	(void)state;
 	rein_record_close(r);
-	write_config("# ours\nredact=badge BADGE-[0-9]{4}\nredact=door open=([a-z]+)\n");
+	write_config("# ours\nredact=badge BADGE-[a-z]{6}\nredact=door open=([a-z]+)\n");
 	r = open_log(0);
-	append(r, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("enter BADGE-4711 open=sesame now")});
+	append(r, (struct rein_event){.type = REIN_EV_REQUEST, .command = STR("enter BADGE-zygoma open=sesame now")});
 	rein_record_close(r);
-	needle = "4711";
+	needle = "zygoma"; /* no hexadecimal number looks like it */
 	nftw(dir, scan_file, 16, FTW_PHYS);
 	assert_false(found_in);
 	needle = "sesame";
@@ -382,7 +382,7 @@ static void the_users_patterns_come_from_the_settings(void **state)
 	assert_true(found_in);
 	found_in = 0;
 	/* A pattern that cannot be understood hides nothing: so nothing is written. */
-	write_config("redact=badge BADGE-[0-9\n");
+	write_config("redact=badge BADGE-[a-z\n");
 	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
 	assert_non_null(strstr(err.msg, "redact=badge"));
 	write_config("redact=badge\n");
