@@ -8,7 +8,7 @@ load helper
 after() { command rein stop --all -q >/dev/null 2>&1 || true; }
 
 # each NAME: for every backend that can run here
-# All there are; some(): one of those that share the kernel stands for both, but with REIN_FULL.
+# All there are; some(): one runtime stands for the others, but with REIN_FULL.
 backends() {
 	echo box
 	is_root || return 0
@@ -17,7 +17,7 @@ backends() {
 	done
 }
 some() {
-	if [ -n "${REIN_FULL:-}" ]; then backends; else backends | grep -v runc; fi
+	if [ -n "${REIN_FULL:-}" ]; then backends; else backends | grep -E 'box|crun'; fi
 }
 # with BACKEND ARG...: a run by it
 with() { local b=$1; shift; timeout 120 bash -c 'rein run --backend "$@"' bash "$b" "$@"; }
