@@ -73,7 +73,7 @@ static const struct sink_name sinks[] = {
 	S("create_function", SINK_DYN), S("assert", SINK_NONE), S("call_user_func", SINK_DYN),
 	S("loadstring", SINK_DYN), S("load", SINK_DYN), S("dofile", SINK_DYN), S("runpy.run_path", SINK_DYN),
 	S("runpy.run_module", SINK_DYN), S("types.FunctionType", SINK_DYN), S("builtins.exec", SINK_DYN),
-	S("builtins.eval", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN), S("pickle.load", SINK_DYN), S("marshal.load", SINK_DYN), S("yaml.unsafe_load", SINK_DYN), S("code.interact", SINK_DYN),
+	S("builtins.eval", SINK_DYN), S("sys.modules", SINK_DYN), S("globals", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN), S("pickle.load", SINK_DYN), S("marshal.load", SINK_DYN), S("yaml.unsafe_load", SINK_DYN), S("code.interact", SINK_DYN),
 	S("marshal.loads", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
 	S("base64.b64decode", SINK_DECODE), S("b64decode", SINK_DECODE), S("bytes.fromhex", SINK_DECODE),
 	S("bytearray.fromhex", SINK_DECODE), S("binascii.unhexlify", SINK_DECODE), S("atob", SINK_DECODE),

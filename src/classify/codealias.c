@@ -2,10 +2,25 @@
 /*
  * Other names for modules and what is in them: `import subprocess as s`, `from shutil import rmtree as r`,
  * `const f = require("fs")`, `f = os.remove`. The tokens are rewritten, so that whoever looks for a call finds it under its own name.
+ *
+ * A module that is handed on without a name of ours to follow (in a list, as an argument) could be called by any: code that
+ * does so is not proven harmless.
  */
 #include "classify/code.h"
 
-#define MAX_ALIASES 16
+#define MAX_ALIASES 64
+
+/* Modules through which a program acts. */
+static const struct rein_str acting[] = {
+	WORD("os"), WORD("posix"), WORD("sys"), WORD("shutil"), WORD("subprocess"), WORD("pathlib"), WORD("tempfile"),
+	WORD("io"), WORD("importlib"), WORD("builtins"), WORD("socket"), WORD("ctypes"), WORD("fs"), WORD("fs.promises"),
+	WORD("child_process"), WORD("process"), WORD("globalThis"), WORD("global"),
+};
+
+static bool acts(struct rein_str s)
+{
+	return str_among(s, acting, ARRAY_SIZE(acting));
+}
 
 static bool punct(const struct code *c, size_t k, char ch)
 {
@@ -37,8 +52,12 @@ static void add(struct code *c, struct rein_str as, struct rein_str means, unsig
 {
 	struct code_alias *a;
 
-	if (++*n > MAX_ALIASES || !as.n || memchr(as.p, '.', as.n) || rein_str_eq(as, means))
+	if (!as.n || memchr(as.p, '.', as.n) || rein_str_eq(as, means))
 		return;
+	if (++*n > MAX_ALIASES) {
+		cx_incomplete(c->cx, c->at, "it gives things more names than are followed");
+		return;
+	}
 	a = arena_new(c->cx->a, struct code_alias);
 	*a = (struct code_alias){as, means, c->aliases};
 	c->aliases = a;
@@ -55,6 +74,9 @@ static size_t python_import(struct code *c, size_t k, unsigned *n)
 			return k;
 		from = c->t[j].s;
 		j += 2;
+		if (punct(c, j, '*') && acts(from))
+			fact(c->cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, show(c->cx, from),
+			     "code that has all names of a module, by which it can do anything");
 	}
 	if (punct(c, j, '('))
 		j++;
@@ -107,6 +129,23 @@ static void node_require(struct code *c, size_t k, unsigned *n)
 			add(c, c->t[j].s, joined(c, mod, c->t[j].s), n);
 }
 
+/* help(os), dir(os): looked at, and not handed on. */
+static bool looked_at(const struct code *c, size_t k)
+{
+	return k >= 2 && punct(c, k - 1, '(') && punct(c, k + 1, ')') && name(c, k - 2) &&
+	       str_in(c->t[k - 2].s, "dir help print type repr id inspect.getsource inspect.getfile inspect.getmembers console.log Object.keys");
+}
+
+static void handed_on(const struct code *c, size_t k)
+{
+	bool target = punct(c, k + 1, '=') && !punct(c, k + 2, '=');
+
+	if (!acts(c->t[k].s) || target || punct(c, k + 1, ':') || looked_at(c, k))
+		return;
+	fact(c->cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, show(c->cx, c->t[k].s),
+	     "code that hands a module on, by which it can do anything");
+}
+
 static void rewrite(struct code *c, struct tok *t)
 {
 	const char *dot = t->s.n ? memchr(t->s.p, '.', t->s.n) : NULL;
@@ -132,13 +171,22 @@ void code_resolve(struct code *c)
 		}
 		if (node && named(c, k, "require"))
 			node_require(c, k, &n);
-		if (name(c, k) && punct(c, k + 1, '=') && name(c, k + 2) && memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) &&
-		    !punct(c, k + 3, '('))
-			add(c, c->t[k].s, c->t[k + 2].s, &n); /* f = os.remove */
+		if (name(c, k) && punct(c, k + 1, '=') && name(c, k + 2) && !punct(c, k + 3, '(')) {
+			rewrite(c, &c->t[k + 2]);
+			if (memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) || acts(c->t[k + 2].s)) {
+				add(c, c->t[k].s, c->t[k + 2].s, &n); /* f = os.remove, o = os */
+				if (acts(c->t[k + 2].s)) {
+					k += 2;
+					continue;
+				}
+			}
+		}
 		if (c->aliases && name(c, k)) {
 			if (!cx_work(c->cx, 4 * n + 20))
 				return;
 			rewrite(c, &c->t[k]);
 		}
+		if (name(c, k))
+			handed_on(c, k);
 	}
 }
