@@ -593,9 +593,7 @@ static void end(struct rein_box *box)
 	if (!box->reaped)
 		sys_pidfd_send_signal(box->spawn.pidfd, SIGKILL);
 	reap(box, NULL);
-	rein_closep_(&box->spawn.control);
-	rein_closep_(&box->spawn.pidfd);
-	rein_closep_(&box->spawn.plan);
+	rein_spawn_done(&box->spawn);
 }
 
 /*
@@ -681,6 +679,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	clear_up(s);
 	rein_door_close(&s->door);
+	rc = rc < 0 ? rc : rein_spawn_failure(s->box, err);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_net_report_done(&s->gate.report);
 	rein_supervisor_done(&s->supervisor);

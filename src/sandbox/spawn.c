@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The child borrows our memory until it execs (CLONE_VM | CLONE_VFORK): nothing is copied, and it
- * makes only system calls meanwhile.
+ * The child borrows our memory until it execs (CLONE_VM): nothing is copied, and it makes only system
+ * calls meanwhile, raw ones, because errno is ours, too.
+ *
+ * We do not wait for its exec (CLONE_VFORK): whoever is woken by that is put on the child's processor,
+ * and both had to share it for more than a millisecond while the other one idled.
  */
 #include "sandbox/spawn.h"
 
@@ -20,17 +23,21 @@
 #include "sandbox/explain.h"
 #include "sys/caps.h"
 #include "sys/passfd.h"
+#include "sys/raw.h"
 
 /* Above the two numbers the executor expects its descriptors at. */
 #define FIRST_FREE 10
 
-struct child {
+/* At the foot of the child's stack, which stays until the child is dead. */
+struct rein_spawn_child {
 	const char *program;
 	const struct rein_spawn_with *with;
 	int plan, control;
 	bool raise; /* a new user namespace: carry its rights over the exec */
-	volatile int sys; /* written by the child, in our memory */
+	_Atomic int sys; /* written by the child, in our memory */
 };
+
+#define STACK_SIZE ((size_t)64 << 10)
 
 /*
  * All the executor needs: mounts, lo and the host name, giving the rest up. The file ones are for
@@ -74,32 +81,57 @@ static int settle(const struct rein_spawn_with *with)
 	return 0;
 }
 
+/* The new user namespace's rights, over the exec: a user id other than 0 would lose them there, but for the ambient ones. */
+static long keep_caps(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const uint32_t low = (uint32_t)EXECUTOR_CAPS, high = (uint32_t)(EXECUTOR_CAPS >> 32);
+	const struct __user_cap_data_struct data[2] = {{low, low, low}, {high, high, high}};
+	long rc = raw_syscall(SYS_capset, (long)&head, (long)data, 0, 0, 0, 0);
+
+	for (unsigned cap = 0; rc == 0 && cap < 64; cap++)
+		if (EXECUTOR_CAPS & SYS_CAP(cap))
+			rc = raw_syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0, 0);
+	return rc;
+}
+
+static long place_descriptors(const struct rein_spawn_child *c)
+{
+	long rc = raw_syscall(SYS_dup3, c->plan, REIN_BOX_PLAN_FD, 0, 0, 0, 0);
+
+	if (rc >= 0)
+		rc = raw_syscall(SYS_dup3, c->control, REIN_BOX_CONTROL_FD, 0, 0, 0, 0);
+	if (rc >= 0)
+		rc = raw_syscall(SYS_close_range, REIN_BOX_CONTROL_FD + 1, ~0u, 0, 0, 0, 0);
+	return rc < 0 ? rc : 0;
+}
+
+/* The kernel's struct sigaction and sigset_t, in which zeroes are what is wanted. */
+static long reset_signals(void)
+{
+	static const uint64_t by_default[4], none;
+	long rc = raw_syscall(SYS_rt_sigaction, SIGPIPE, (long)by_default, 0, sizeof(none), 0, 0);
+
+	return rc < 0 ? rc : raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof(none), 0, 0);
+}
+
 static int child(void *arg)
 {
 	static char *const argv[] = {(char *)(uintptr_t) "rein-box", NULL};
 	static char *const envp[] = {NULL};
-	struct child *c = arg;
-	sigset_t none;
+	struct rein_spawn_child *c = arg;
+	long rc = c->raise ? keep_caps() : 0;
 
-	/*
-	 * The new user namespace gave every right over the new namespaces; an exec by a user id other
-	 * than 0 would take them away again, but for the ambient ones.
-	 */
-	if (c->raise && (sys_caps_set(EXECUTOR_CAPS, EXECUTOR_CAPS, EXECUTOR_CAPS) < 0 ||
-			 sys_caps_raise_ambient(EXECUTOR_CAPS) < 0))
-		goto failed;
-	if (c->with && settle(c->with) < 0)
-		goto failed;
-	if (dup2(c->plan, REIN_BOX_PLAN_FD) < 0 || dup2(c->control, REIN_BOX_CONTROL_FD) < 0 ||
-	    close_range(REIN_BOX_CONTROL_FD + 1, ~0u, 0) < 0)
-		goto failed;
-	signal(SIGPIPE, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execve(c->program, argv, envp);
-failed:
-	c->sys = errno;
-	_exit(125);
+	if (rc == 0 && c->with) /* then our parent waits, and errno is ours alone */
+		rc = settle(c->with) < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = place_descriptors(c);
+	if (rc == 0)
+		rc = reset_signals();
+	if (rc == 0)
+		rc = raw_syscall(SYS_execve, (long)c->program, (long)argv, (long)envp, 0, 0, 0);
+	c->sys = (int)-rc;
+	return 125; /* clone(2) has it call exit, which is a system call and no more */
 }
 
 static int above(int fd, struct rein_err *err)
@@ -134,15 +166,30 @@ static int give_order(int control, uint32_t flags, struct rein_err *err)
 	return 0;
 }
 
+/* Descriptors that were given hold their owner's memory: then we wait until they are in place. */
+static pid_t start(struct rein_spawn_child *c, uint32_t flags, int *pidfd)
+{
+	const unsigned how = CLONE_VM | CLONE_PIDFD | SIGCHLD | (c->with ? CLONE_VFORK : 0);
+	sigset_t all, old;
+	pid_t pid;
+
+	/* No handler of ours may run in the child: it would run in our memory. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	/* its stack grows down from the end of the pages this struct is at the beginning of */
+	pid = clone(child, (char *)c + STACK_SIZE, (int)(how | namespaces(flags)), c, pidfd);
+	if (pid < 0)
+		c->sys = errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
+
 int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
 		     struct rein_spawn *ret, struct rein_err *err)
 {
-	static const size_t stack_size = 64 << 10;
 	auto_close int memfd = -1, ours = -1, theirs = -1;
-	struct child c = {.program = program, .with = with, .raise = flags & REIN_PLAN_USERNS};
+	struct rein_spawn_child *c;
 	int pair[2], pidfd = -1;
-	sigset_t all, old;
-	char *stack;
 	pid_t pid;
 
 	memfd = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), err);
@@ -154,38 +201,39 @@ int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spaw
 	theirs = above(pair[1], err);
 	if (theirs < 0 || give_order(ours, flags, err) < 0)
 		return -err->code;
-	stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stack == MAP_FAILED)
+	c = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (c == MAP_FAILED)
 		return rein_err_nomem(err);
-	c.plan = memfd;
-	c.control = theirs;
-	/* No handler of ours may run in the child: it would run in our memory. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	pid = clone(child, stack + stack_size,
-		    (int)(CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD | namespaces(flags)), &c,
-		    &pidfd);
-	if (pid < 0)
-		c.sys = errno;
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	munmap(stack, stack_size);
-	if (pid < 0)
-		return rein_explain_clone(c.sys, flags, err);
-	if (c.sys) {
-		siginfo_t si;
+	*c = (struct rein_spawn_child){
+		.program = program, .with = with, .plan = memfd, .control = theirs, .raise = flags & REIN_PLAN_USERNS};
+	pid = start(c, flags, &pidfd);
+	if (pid < 0) {
+		int sys = c->sys;
 
-		waitid(P_PID, (id_t)pid, &si, WEXITED);
-		close(pidfd);
-		errno = c.sys;
-		return rein_explain_exec(c.sys, program, flags, err);
+		munmap(c, STACK_SIZE);
+		return rein_explain_clone(sys, flags, err);
 	}
 	*ret = (struct rein_spawn){.pid = pid,
 				   .pidfd = pidfd,
 				   .control = take_fd(&ours),
 				   .plan = take_fd(&memfd),
-				   .flags = flags};
+				   .flags = flags,
+				   .child = c};
 	return 0;
+}
+
+int rein_spawn_failure(const struct rein_spawn *s, struct rein_err *err)
+{
+	return s->child->sys ? rein_explain_exec(s->child->sys, s->child->program, s->flags, err) : 0;
+}
+
+void rein_spawn_done(struct rein_spawn *s)
+{
+	rein_closep_(&s->control);
+	rein_closep_(&s->pidfd);
+	rein_closep_(&s->plan);
+	munmap(s->child, STACK_SIZE);
+	s->child = NULL;
 }
 
 int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err)

@@ -14,6 +14,7 @@ struct rein_spawn {
 	int control; /* our end of the socket */
 	int plan;    /* where the plan will be written, until it is */
 	uint32_t flags; /* REIN_PLAN_ORDERED ones */
+	struct rein_spawn_child *child; /* what it reads and writes until it is the executor */
 };
 
 /* What the executor starts with besides the plan. */
@@ -27,7 +28,7 @@ struct rein_spawn_with {
 /*
  * Start the program; it makes its namespaces and waits for the plan. flags: those of the plan that
  * are REIN_PLAN_ORDERED; with: may be NULL. On success the caller owns the descriptors and the
- * process.
+ * process; program must stay.
  */
 int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
 		     struct rein_spawn *ret, struct rein_err *err);
@@ -36,5 +37,9 @@ int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spaw
  * meanwhile is no error here: its pidfd says so.
  */
 int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err);
+/* Of a process that is dead: the error if it never became the executor, else 0. */
+int rein_spawn_failure(const struct rein_spawn *s, struct rein_err *err);
+/* When the process is dead and reaped. */
+void rein_spawn_done(struct rein_spawn *s);
 
 #endif

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sandbox/box/raw.h"
+#include "sys/raw.h"
 
 int main(void);
 void bare_start(void);

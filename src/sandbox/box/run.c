@@ -25,7 +25,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-#include "sandbox/box/raw.h"
+#include "sys/raw.h"
 #include "sys/sys.h"
 
 /* Shared with the child until it execs. */
