@@ -24,7 +24,7 @@ enum decision { ASK = 0, COMMIT, DISCARD, HOLD };
 
 struct run_args {
 	const char *workspace;
-	bool whole_system, nested;
+	bool whole_system, nested, writable;
 	struct rein_net_args net;
 	uint64_t timeout_ns, idle_ns, warm_ns;
 	const char *profile;
@@ -75,6 +75,7 @@ const struct rein_opt rein_run_opts_table[] = {
 	{"env-file", 0, REIN_OPT_LIST, AT(env_file), "FILE", "variables from a file", 0},
 	{"timeout", 't', REIN_OPT_DURATION, AT(timeout_ns), "DURATION", "end it after this long and roll back", 0},
 	{"idle-timeout", 0, REIN_OPT_DURATION, AT(idle_ns), "DURATION", "end it when nothing happens for this long", 0},
+	{"writable", 0, REIN_OPT_FLAG, AT(writable), NULL, "the trees can be written to, though its text says that it only reads", 0},
 	{"warm", 0, REIN_OPT_DURATION, AT(warm_ns), "DURATION", "keep what it knows of the tree so long for the next one; quicker reading", 0},
 	{"limit", 0, REIN_OPT_LIST, AT(limits), "NAME=VALUE", "what it may use: memory=512M, cpu=150, processes=64, disk=1G ...", 0},
 	{"profile", 0, REIN_OPT_STRING, AT(profile), "NAME", "limits by name: code, build, agent, untrusted, or a policy's", 0},
@@ -147,6 +148,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.nested = a->nested,
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
+		.writable = a->writable,
 		.warm_ns = a->warm_ns,
 		.profile = a->profile,
 		.rw = a->rw,
@@ -405,6 +407,7 @@ static void print_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	rein_net_json(&j, &r->result.net, r->net);
 	rein_json_execs(&j, &r->result.execs);
 	rein_json_refused(&j, &r->result.refused, o->watch_files);
+	rein_json_kbool(&j, "reads", r->reads);
 	rein_json_kbool(&j, "warm", r->was_warm);
 	rein_json_violations(&j, r);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
@@ -556,6 +559,8 @@ static void show_notes(const struct rein_run *r, const struct rein_common *commo
 	if (!common->verbose)
 		return;
 	rein_print_kept(&r->result);
+	if (r->reads)
+		rein_say("it only reads: the workspace was read-only (--writable makes it copy-on-write)");
 	if (r->was_warm)
 		rein_say("warm: with the overlay of an earlier run");
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),

@@ -19,6 +19,7 @@
 #include "engine/live.h"
 #include "engine/masks.h"
 #include "engine/network.h"
+#include "engine/reader.h"
 #include "engine/refusals.h"
 #include "engine/refused.h"
 #include "engine/settings.h"
@@ -167,6 +168,8 @@ static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_er
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < v->ncow; i++)
 		reals[i] = v->cow[i].path;
+	if (r->reads)
+		return rein_tx_reader(&e->state, reals, v->ncow, &r->tx, err);
 	if (r->warm)
 		warm = (struct rein_tx_warm){r->warm->name, take_fd(&r->warm->dir)};
 	rc = rein_tx_begin(&e->state, reals, v->ncow, r->warm ? &warm : NULL, &r->tx, err);
@@ -299,6 +302,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.paths = r->view.paths,
 		.npaths = r->view.npaths,
 		.whole_system = r->view.whole_root,
+		.mounts = &r->view.mounts,
 		.net = r->net,
 		.watch_links = r->links,
 		.network = r->network,
@@ -309,7 +313,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.idle_timeout_ns = o->idle_timeout_ns,
 		.before_start = sync_trail, /* while the box is built */
 		.before_start_arg = &r->trail,
-		.meanwhile = meanwhile,
+		.meanwhile = r->has_tx ? meanwhile : NULL,
 		.meanwhile_arg = &errand,
 	};
 
@@ -454,10 +458,17 @@ static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct 
 /* On disk before the command starts: a crash leaves a transaction, not a riddle. */
 static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
-	if (rein_engine_warm_open(e, o, r, err) < 0 || begin(e, r, err) < 0)
+	if (rein_masks_find(e, r, err) < 0)
 		return -err->code;
-	r->has_tx = true;
-	if (describe(r, o->argv, err) < 0 || rein_masks_make(e, r, err) < 0 || rein_engine_warm_fit(o, r, err) < 0 ||
+	r->reads = rein_engine_only_reads(e, o, r);
+	if ((!r->reads && rein_engine_warm_open(e, o, r, err) < 0) || begin(e, r, err) < 0)
+		return -err->code;
+	r->has_tx = !r->reads;
+	if (describe(r, o->argv, err) < 0)
+		return -err->code;
+	if (r->reads)
+		return 0;
+	if (rein_masks_give(e, r, err) < 0 || rein_engine_warm_fit(o, r, err) < 0 ||
 	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
 		return -err->code;
 	return 0;
@@ -551,8 +562,8 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;
-	if (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
-	    rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0)
+	if (r->has_tx && (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
+			  rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0))
 		return -err->code;
 	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
 }
@@ -580,6 +591,8 @@ int rein_engine_scan(struct rein_run *r, struct rein_err *err)
 
 int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
 {
+	if (r->reads)
+		return 0;
 	if (rein_engine_scan(r, err) < 0)
 		return -err->code;
 	notice_links(e, r);

@@ -45,6 +45,7 @@ struct rein_run_opts {
 	struct rein_strlist credentials; /* as text, see sandbox/net/credential.h */
 	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
+	bool writable; /* the trees can be written to, though its text says that it only reads */
 	uint64_t warm_ns; /* keep the overlay so long for the next run, if this one changes nothing; 0: do not */
 	const char *profile;	   /* of limits, from the policy; or NULL */
 	struct rein_limits limits; /* stand above the profile's */
@@ -68,9 +69,16 @@ struct rein_run_opts {
 	void *ask_arg;
 };
 
+/* What is not seen in a tree. */
+struct rein_mask {
+	struct rein_hide_list hidden;
+	char *path; /* the layer that hides it, until a root has it; NULL: nothing is hidden */
+};
+
 struct rein_run {
 	struct rein_tx tx;
 	bool has_tx; /* false: nothing changed, nothing is kept */
+	bool reads;  /* it could change nothing: the trees were shown themselves, read-only */
 	struct rein_changes changes;
 	struct rein_summary sum;
 	struct rein_box_result result;
@@ -82,7 +90,7 @@ struct rein_run {
 	bool was_warm; /* it came from an earlier one */
 	bool links;	/* there are files with several names: the box was watched */
 	size_t foreign; /* directories of another owner or group, which limits a rootless box */
-	struct rein_hide_list *masks; /* one a root; they keep the masks while the box lives */
+	struct rein_mask *masks; /* one a tree of the view; they keep the masks while the box lives */
 	size_t nmasks;
 	unsigned execs;
 	struct rein_policy *policy;

@@ -45,62 +45,94 @@ static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list
 	return 0;
 }
 
-int rein_masks_make(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
+/* Of one tree; the list may have been filled before, and is filled anew. */
+static int find_one(const struct rein_engine *e, const struct rein_run *run, size_t at, struct rein_mask *m,
+		    struct rein_err *err)
 {
-	const struct rein_view *v = &run->view;
-	struct rein_tx *t = &run->tx;
+	const struct rein_cow *cow = &run->view.cow[at];
+	struct rein_hide_opts o = {
+		.state_dir = e->state.dir,
+		.hide = cow->hide.v,
+		.show = cow->show.v,
+		.whole = cow->whole,
+		.rootless = !rein_is_root(),
+		.uid = geteuid(),
+		.gid = getegid(),
+		.search = run->view.workspace,
+		.names = run->hide_names.v,
+	};
 
-	run->masks = rein_calloc(t->nroots, sizeof(*run->masks));
+	rein_hide_list_done(&m->hidden);
+	rein_free(take_ptr(m->path));
+	m->hidden = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+	return rein_hide_mask(&o, cow->path, &m->path, &m->hidden, err);
+}
+
+int rein_masks_find(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
+{
+	run->masks = rein_calloc(run->view.ncow, sizeof(*run->masks));
 	if (!run->masks)
 		return rein_err_nomem(err);
+	for (; run->nmasks < run->view.ncow; run->nmasks++)
+		run->masks[run->nmasks].hidden = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
+	for (size_t at = 0; at < run->nmasks; at++)
+		if (find_one(e, run, at, &run->masks[at], err) < 0)
+			return -err->code;
+	return 0;
+}
+
+/* PLACE/ID/rN, where the place lies in this tree and is not the state itself: it is hidden. 1 if it was not yet. */
+static int hide_place(const struct rein_engine *e, const struct rein_root *in, struct rein_cow *cow, const char *store)
+{
+	auto_free char *place = rein_strdup(store);
+
+	for (int up = 0; place && up < 2; up++) {
+		char *slash = strrchr(place, '/');
+
+		if (slash)
+			*slash = '\0';
+	}
+	if (!place)
+		return -1;
+	if (!rein_path_within(place, in->real) || rein_path_within(place, e->state.dir) ||
+	    rein_strlist_has(&cow->hide, place))
+		return 0;
+	return rein_strlist_add(&cow->hide, place) < 0 ? -1 : 1;
+}
+
+int rein_masks_give(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
+{
+	struct rein_tx *t = &run->tx;
+
 	for (size_t at = 0; at < t->nroots; at++) {
 		struct rein_root *r = &t->roots[at];
-		struct rein_cow *cow = &v->cow[at];
-		struct rein_hide_opts o = {
-			.state_dir = e->state.dir,
-			.show = cow->show.v,
-			.whole = cow->whole,
-			.rootless = !rein_is_root(),
-			.uid = geteuid(),
-			.gid = getegid(),
-			.search = v->workspace,
-			.names = run->hide_names.v,
-		};
+		struct rein_mask *m = &run->masks[at];
+		bool more = false;
 
-		run->masks[at] = (struct rein_hide_list)REIN_HIDE_LIST_INIT;
-		run->nmasks++;
 		for (size_t i = 0; i < t->nroots; i++) {
-			auto_free char *place = rein_strdup(t->roots[i].store);
+			int rc = hide_place(e, r, &run->view.cow[at], t->roots[i].store);
 
-			/* PLACE/ID/rN: the place itself is hidden */
-			for (int up = 0; place && up < 2; up++) {
-				char *slash = strrchr(place, '/');
-
-				if (slash)
-					*slash = '\0';
-			}
-			if (!place)
+			if (rc < 0)
 				return rein_err_nomem(err);
-			if (rein_path_within(place, r->real) &&
-			    !rein_path_within(place, e->state.dir) &&
-			    !rein_strlist_has(&cow->hide, place) &&
-			    rein_strlist_add(&cow->hide, place) < 0)
-				return rein_err_nomem(err);
+			more |= rc > 0;
 		}
-		o.hide = cow->hide.v;
-		if (rein_hide_mask(&o, r->real, &r->mask, &run->masks[at], err) < 0 ||
-		    rescue_foreign(r, &run->masks[at], err) < 0)
+		if (more && find_one(e, run, at, m, err) < 0)
 			return -err->code;
-		run->foreign += run->masks[at].nforeign;
-		run->links |= run->masks[at].links;
+		r->mask = take_ptr(m->path);
+		if (rescue_foreign(r, &m->hidden, err) < 0)
+			return -err->code;
+		run->foreign += m->hidden.nforeign;
+		run->links |= m->hidden.links;
 	}
 	return 0;
 }
 
 void rein_masks_done(struct rein_run *r)
 {
-	for (size_t i = 0; i < r->nmasks; i++)
-		rein_hide_list_done(&r->masks[i]);
+	for (size_t i = 0; i < r->nmasks; i++) {
+		rein_hide_list_done(&r->masks[i].hidden);
+		rein_free(r->masks[i].path);
+	}
 	rein_free(take_ptr(r->masks));
 	r->nmasks = 0;
 }

@@ -6,8 +6,10 @@
 
 #include "engine/engine.h"
 
-/* Fills r->masks and the roots' mask, links and foreign of a transaction that is open. */
-int rein_masks_make(const struct rein_engine *e, struct rein_run *r, struct rein_err *err);
+/* What is hidden in each tree of the view: fills r->masks, links and foreign. */
+int rein_masks_find(const struct rein_engine *e, struct rein_run *r, struct rein_err *err);
+/* They become those of the roots of the transaction, which is open now. */
+int rein_masks_give(const struct rein_engine *e, struct rein_run *r, struct rein_err *err);
 /* After the box is gone: they keep what it sees. */
 void rein_masks_done(struct rein_run *r);
 

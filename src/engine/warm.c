@@ -48,7 +48,7 @@ int rein_engine_warm_fit(const struct rein_run_opts *o, struct rein_run *r, stru
 	 * A mask in memory goes with the run. A file that has names elsewhere can be changed by
 	 * them, which no watch here sees.
 	 */
-	if (!is_possible(o, r) || root->staged || r->masks[0].passing || r->links)
+	if (!is_possible(o, r) || root->staged || r->masks[0].hidden.passing || r->links)
 		return 0;
 	r->warm = rein_warm_watch(root->real);
 	if (r->warm)
@@ -61,7 +61,7 @@ int rein_engine_warm_fit(const struct rein_run_opts *o, struct rein_run *r, stru
 /* A mask is kept by a lock of its own, which ours are closed with. */
 static bool keep_mask(struct rein_run *r)
 {
-	const struct rein_hide_list *mask = &r->masks[0];
+	const struct rein_hide_list *mask = &r->masks[0].hidden;
 
 	if (r->warm->lock < 0 && mask->lock_fd >= 0)
 		r->warm->lock = fcntl(mask->lock_fd, F_DUPFD_CLOEXEC, 3);

@@ -70,6 +70,7 @@ struct rein_box_watch {
 };
 
 struct rein_exec;
+struct rein_mounts;
 /* May this program be executed? Asked by another thread than the launcher's. */
 typedef bool (*rein_exec_judge)(void *arg, struct rein_exec *x);
 
@@ -89,6 +90,7 @@ struct rein_box_spec {
 	const struct rein_path_rule *paths;
 	size_t npaths;
 	bool whole_system; /* one of the roots is "/" */
+	const struct rein_mounts *mounts; /* of the host, if the caller has looked; else NULL */
 
 	enum rein_net net;
 	bool watch_links; /* a root has files with several names: keep them together */

@@ -55,7 +55,7 @@ void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *re
 	struct statfs st;
 
 	for (size_t i = 0; i < spec->nroots; i++)
-		if (statfs(spec->roots[i].upper, &st) == 0)
+		if (spec->roots[i].upper && statfs(spec->roots[i].upper, &st) == 0)
 			ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
 }
 
@@ -65,7 +65,8 @@ void rein_diskuse_walk(const struct rein_box_spec *spec, struct rein_diskuse *re
 
 	*ret = (struct rein_diskuse){0};
 	for (size_t i = 0; i < spec->nroots; i++)
-		add_tree(spec->roots[i].upper, ret);
+		if (spec->roots[i].upper)
+			add_tree(spec->roots[i].upper, ret);
 	largest = ret->largest;
 	for (size_t i = 0; i < spec->npaths; i++)
 		if (spec->paths[i].access == REIN_PATH_SCRATCH && spec->paths[i].source)

@@ -87,16 +87,17 @@ static int add_roots(struct items *l, const struct rein_box_spec *spec, struct r
 {
 	for (size_t i = 0; i < spec->nroots; i++) {
 		const struct rein_root *r = &spec->roots[i];
+		const struct item itself = {
+			.kind = REIN_MOUNT_BIND, .flags = REIN_MOUNT_RDONLY, .target = r->real, .source = r->real};
+		const struct item copied = {.kind = REIN_MOUNT_OVERLAY,
+					    .flags = i ? 0 : layer_flags(spec),
+					    .target = r->real,
+					    .source = r->real,
+					    .upper = r->upper,
+					    .work = r->work,
+					    .mask = r->mask};
 
-		if (add(l,
-			(struct item){.kind = REIN_MOUNT_OVERLAY,
-				      .flags = i ? 0 : layer_flags(spec),
-				      .target = r->real,
-				      .source = r->real,
-				      .upper = r->upper,
-				      .work = r->work,
-				      .mask = r->mask},
-			err) < 0)
+		if (add(l, r->upper ? copied : itself, err) < 0)
 			return -err->code;
 	}
 	return 0;
@@ -708,7 +709,8 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 		    struct rein_plan **ret, struct rein_err *err)
 {
 	__attribute__((cleanup(items_done))) struct items l = {0};
-	__attribute__((cleanup(rein_mounts_done))) struct rein_mounts mounts = {0};
+	__attribute__((cleanup(rein_mounts_done))) struct rein_mounts read = {0};
+	const struct rein_mounts *mounts = spec->mounts ? spec->mounts : &read;
 	auto_buf struct rein_buf b = REIN_BUF(REIN_PLAN_MAX - 1);
 	bool pivot = setup->flags & REIN_PLAN_PIVOT;
 
@@ -719,9 +721,9 @@ int rein_plan_build(const struct rein_box_spec *spec, const struct rein_plan_set
 	    (setup->flags & REIN_PLAN_GATE && (add_names(&l, spec, err) < 0 || add_bundle(&l, setup, err) < 0)) ||
 	    add_builtin(&l, spec, setup->flags, err) < 0)
 		return -err->code;
-	if (rein_mounts_read(NULL, &mounts, err) < 0 || add_all_aliases(&l, &mounts, spec, err) < 0)
+	if ((!spec->mounts && rein_mounts_read(NULL, &read, err) < 0) || add_all_aliases(&l, mounts, spec, err) < 0)
 		return -err->code;
-	if (!(setup->flags & REIN_PLAN_USERNS) && add_mounted(&l, &mounts, err) < 0)
+	if (!(setup->flags & REIN_PLAN_USERNS) && add_mounted(&l, mounts, err) < 0)
 		return -err->code;
 	if (add_sockets(&l, err) < 0)
 		return -err->code;

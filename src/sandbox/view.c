@@ -91,6 +91,7 @@ void rein_view_done(struct rein_view *v)
 	rein_free(v->paths);
 	rein_free(v->notes);
 	rein_strlist_done(&v->env);
+	rein_mounts_done(&v->mounts);
 	*v = (struct rein_view){0};
 }
 
@@ -243,6 +244,8 @@ int rein_view_plan(const struct rein_view_opts *opts, struct rein_view *ret, str
 	if (plan_steps(&p, &git) < 0)
 		return -err->code;
 	*ret = v;
+	ret->mounts = p.mounts;
 	v = (struct rein_view){0};
+	p.mounts = (struct rein_mounts){0};
 	return 0;
 }

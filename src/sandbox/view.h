@@ -27,8 +27,9 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "model/box.h"
 #include "base/strlist.h"
+#include "model/box.h"
+#include "sandbox/mounts.h"
 
 struct rein_view_opts {
 	const char *cwd;	/* absolute, as the user wrote it ($PWD); NULL: getcwd() */
@@ -66,6 +67,7 @@ struct rein_view {
 	struct rein_strlist env; /* NAME=VALUE to set where nothing else did */
 	struct rein_view_note *notes;
 	size_t nnotes;
+	struct rein_mounts mounts; /* as they were found */
 	bool whole_root; /* "/" itself is one of the trees */
 	size_t cow_cap, paths_cap, notes_cap;
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -22,19 +23,28 @@ static ssize_t read_text(const char *path, char *text, size_t size)
 	return n;
 }
 
-bool rein_is_root(void)
+static bool maps_everybody(void)
 {
-	uint64_t effective, permitted;
 	unsigned long inside, outside, count;
 	char text[128];
 
-	if (geteuid() != 0 || sys_caps_get(&effective, &permitted) < 0 ||
-	    !(effective & SYS_CAP(CAP_SYS_ADMIN)))
-		return false;
 	if (read_text("/proc/self/uid_map", text, sizeof(text)) <= 0)
 		return true; /* a kernel without user namespaces */
 	return sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 &&
 	       outside == 0 && count == 4294967295ul;
+}
+
+bool rein_is_root(void)
+{
+	static atomic_int whole = -1; /* asked once: root does not leave its user namespace */
+	uint64_t effective, permitted;
+
+	if (geteuid() != 0 || sys_caps_get(&effective, &permitted) < 0 ||
+	    !(effective & SYS_CAP(CAP_SYS_ADMIN)))
+		return false;
+	if (whole < 0)
+		whole = maps_everybody();
+	return whole;
 }
 
 static int write_text(const char *path, const char *text)

@@ -138,6 +138,29 @@ fail:
 	return -err->code;
 }
 
+int rein_tx_reader(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx *ret,
+		   struct rein_err *err)
+{
+	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
+
+	/* a name that a transaction has would be taken for it in the record */
+	do
+		make_id(t.id, 4);
+	while (faccessat(s->txn_fd, t.id, F_OK, 0) == 0);
+	t.roots = rein_calloc(n, sizeof(*t.roots));
+	if (!t.roots)
+		return rein_err_nomem(err);
+	for (; t.nroots < n; t.nroots++) {
+		t.roots[t.nroots].real = rein_strdup(reals[t.nroots]);
+		if (!t.roots[t.nroots].real) {
+			rein_tx_done(&t);
+			return rein_err_nomem(err);
+		}
+	}
+	*ret = t;
+	return 0;
+}
+
 /* Remove a root's private directories, and what is empty above them. */
 int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 {

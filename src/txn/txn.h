@@ -77,6 +77,9 @@ struct rein_tx_warm {
  */
 int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx_warm *warm,
 		   struct rein_tx *ret, struct rein_err *err);
+/* A name and the trees for a run that only reads them: nothing is made, and there is nothing to drop. */
+int rein_tx_reader(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx *ret,
+		   struct rein_err *err);
 /* The overlay does not fit after all, and is gone: make its directories fit for another. */
 int rein_tx_cool(const struct rein_tx *t, struct rein_err *err);
 /*

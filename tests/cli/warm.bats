@@ -21,12 +21,12 @@ after() {
 
 # look COMMAND...: run it warm; "true" or "false" first, whether it was
 look() {
-	rein run --json --warm 1m -- "$@" 2>&1 >/dev/null | field warm
+	rein run --json --writable --warm 1m -- "$@" 2>&1 >/dev/null | field warm
 }
 # The tree as a box sees it, and as it is.
 inside='find . -printf "%p %y %m %s %l\n" | LC_ALL=C sort; find . -type f -exec cat {} +'
 same() {
-	rein run -q --warm 1m -- sh -c "$inside" >"$T/in"
+	rein run -q --writable --warm 1m -- sh -c "$inside" >"$T/in"
 	sh -c "$inside" >"$T/real"
 	diff "$T/real" "$T/in" || die "the box sees something else"
 }
@@ -56,10 +56,10 @@ same() {
 
 @test "warm: a file becomes executable outside, and can be executed" {
 	chmod 644 a/b/c/script
-	run -126 rein run -q --warm 1m -- ./a/b/c/script
-	run -126 rein run -q --warm 1m -- ./a/b/c/script
+	run -126 rein run -q --writable --warm 1m -- ./a/b/c/script
+	run -126 rein run -q --writable --warm 1m -- ./a/b/c/script
 	chmod 755 a/b/c/script
-	run -0 rein run -q --warm 1m -- ./a/b/c/script
+	run -0 rein run -q --writable --warm 1m -- ./a/b/c/script
 }
 
 @test "warm: git status, log and diff change nothing" {
@@ -70,13 +70,13 @@ same() {
 	eq second true "$(look git log -p)"
 	eq third true "$(look git diff)"
 	eq fourth true "$(look git status)"
-	eq status "$(GIT_OPTIONAL_LOCKS=0 git status)" "$(rein run -q --warm 1m -- git status)"
+	eq status "$(GIT_OPTIONAL_LOCKS=0 git status)" "$(rein run -q --writable --warm 1m -- git status)"
 }
 
 @test "warm: a change inside is committed and undone as ever, and the next run sees it" {
 	look true >/dev/null
 	eq before true "$(look true)"
-	rein run -q --commit --warm 1m -- sh -c 'echo inside >a/one; rm a/b/two; mkdir e; echo f >e/f'
+	rein run -q --commit --writable --warm 1m -- sh -c 'echo inside >a/one; rm a/b/two; mkdir e; echo f >e/f'
 	eq committed inside "$(cat a/one)"
 	[ ! -e a/b/two ]
 	same
@@ -84,9 +84,9 @@ same() {
 	eq undone one "$(cat a/one)"
 	same
 	# thrown away: nothing of it is in the next one
-	rein run -q --discard --warm 1m -- sh -c 'echo gone >a/gone'
+	rein run -q --discard --writable --warm 1m -- sh -c 'echo gone >a/gone'
 	same
-	rein run -q --hold --warm 1m -- sh -c 'echo kept >a/kept' || true
+	rein run -q --hold --writable --warm 1m -- sh -c 'echo kept >a/kept' || true
 	same
 	rein commit -q
 	eq kept kept "$(cat a/kept)"
@@ -95,7 +95,7 @@ same() {
 
 @test "warm: what was made and removed inside leaves nothing for the next" {
 	look true >/dev/null
-	rein run -q --warm 1m -- sh -c 'echo x >a/x; rm a/x; mkdir q; rmdir q'
+	rein run -q --writable --warm 1m -- sh -c 'echo x >a/x; rm a/x; mkdir q; rmdir q'
 	same
 	same
 }
@@ -103,24 +103,24 @@ same() {
 @test "warm: another set of hidden files is another overlay; a new secret is hidden at once" {
 	look true >/dev/null
 	eq same true "$(look true)"
-	eq hidden false "$(rein run --json --warm 1m --hide "$W/a" -- true 2>&1 | field warm)"
-	run ! rein run -q --warm 1m --hide "$W/a" -- cat a/one
-	eq shown one "$(rein run -q --warm 1m -- cat a/one)"
+	eq hidden false "$(rein run --json --writable --warm 1m --hide "$W/a" -- true 2>&1 | field warm)"
+	run ! rein run -q --writable --warm 1m --hide "$W/a" -- cat a/one
+	eq shown one "$(rein run -q --writable --warm 1m -- cat a/one)"
 	eq still true "$(look true)"
 	echo TOKEN=x >a/.env
-	run ! rein run -q --warm 1m -- cat a/.env
-	run ! rein run -q --warm 1m -- cat a/.env
+	run ! rein run -q --writable --warm 1m -- cat a/.env
+	run ! rein run -q --writable --warm 1m -- cat a/.env
 	look true >/dev/null
 	eq masked true "$(look true)"
-	run ! rein run -q --warm 1m -- cat a/.env
-	[ -z "$(rein run -q --warm 1m -- ls -A a | grep env)" ]
+	run ! rein run -q --writable --warm 1m -- cat a/.env
+	[ -z "$(rein run -q --writable --warm 1m -- ls -A a | grep env)" ]
 }
 
 @test "warm: two at once do not have the same one" {
 	look true >/dev/null
 	local i
 	for i in 1 2 3 4 5 6; do
-		rein run -q --commit --warm 1m -- sh -c "echo $i >made-$i; cat a/one a/b/two" >"$T/out-$i" &
+		rein run -q --commit --writable --warm 1m -- sh -c "echo $i >made-$i; cat a/one a/b/two" >"$T/out-$i" &
 	done
 	wait
 	for i in 1 2 3 4 5 6; do
@@ -131,13 +131,13 @@ same() {
 }
 
 @test "warm: its time is over" {
-	rein run -q --warm 200ms -- true
+	rein run -q --writable --warm 200ms -- true
 	until_true 10 nobody_holds || die "it is still held"
 	eq cold false "$(look true)"
 }
 
 @test "warm: a holder that was killed leaves nothing that matters" {
-	rein run -q --warm 1m -- true
+	rein run -q --writable --warm 1m -- true
 	ls "$REIN_STATE/warm" | grep -q .
 	local p
 	for p in $(pgrep -u "$(id -u)" -x rein-warm); do
@@ -158,15 +158,15 @@ same() {
 	eq links false "$(look true)"
 	rm a/second
 	mkdir "$T/other"
-	rein run -q --warm 1m --rw "$T/other" -- true
-	eq trees false "$(rein run --json --warm 1m --rw "$T/other" -- true 2>&1 | field warm)"
+	rein run -q --writable --warm 1m --rw "$T/other" -- true
+	eq trees false "$(rein run --json --writable --warm 1m --rw "$T/other" -- true 2>&1 | field warm)"
 	nobody_holds
 }
 
 @test "warm: a policy says it for every run" {
 	printf 'version: 1\nwarm: 1m\n' >.rein.yaml
-	rein run -q -- true
-	eq policy true "$(rein run --json -- true 2>&1 | field warm)"
+	rein run -q --writable -- true
+	eq policy true "$(rein run --json --writable -- true 2>&1 | field warm)"
 	printf 'version: 1\nwarm: soon\n' >.rein.yaml
 	run -125 command rein policy check
 	has "$output" .rein.yaml:2
@@ -174,8 +174,8 @@ same() {
 
 @test "warm: nothing of it can be reached from inside, and its output ends with the run" {
 	look true >/dev/null
-	run ! rein run -q --warm 1m -- ls "$REIN_STATE/warm"
-	eq pipe done "$(timeout 20 sh -c 'rein run -q --warm 1m -- true | cat; echo done')"
-	rein run -q --warm 1m -- sh -c 'ls -l /proc/self/fd' >"$T/fds"
+	run ! rein run -q --writable --warm 1m -- ls "$REIN_STATE/warm"
+	eq pipe done "$(timeout 20 sh -c 'rein run -q --writable --warm 1m -- true | cat; echo done')"
+	rein run -q --writable --warm 1m -- sh -c 'ls -l /proc/self/fd' >"$T/fds"
 	[ "$(grep -c ' -> ' "$T/fds")" -le 5 ] || die "more descriptors than natively: $(cat "$T/fds")"
 }

@@ -22,6 +22,7 @@ enum {
 	BOX_CAPS = 1 << 4,	/* keeps the capabilities of files */
 	BOX_TTY = 1 << 5,	/* on a terminal */
 	BOX_GVISOR = 1 << 6,	/* in a kernel of its own: see gvisor.c */
+	BOX_READER = 1 << 7,	/* taken for somebody who only reads: even the workspace is read-only */
 };
 
 /* What the driver laid out. Every path is outside the workspace except ws. */

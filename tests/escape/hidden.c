@@ -341,7 +341,7 @@ const struct attempt hidden_attempts[] = {
 	{"hidden files in listings", by_listing, 0, 0},
 	{"hidden files by other calls", by_other_calls, 0, 0},
 	{"hidden files by grep, git and tar", by_search, 0, 0},
-	{"hidden files by creating them anew", by_creating, 0, 0},
+	{"hidden files by creating them anew", by_creating, 0, BOX_READER},
 	{"hidden files beneath the cover", beneath_the_cover, 0, 0},
 	{"secrets in environments", in_environment, 0, 0},
 	{"secrets in kernel memory and logs", in_kernel_logs, 0, 0},

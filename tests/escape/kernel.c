@@ -496,7 +496,7 @@ const struct attempt kernel_attempts[] = {
 	{"kernel settings in /proc/sys", sysctls, 0, 0},
 	{"writable files in /proc", proc_files, 0, 0},
 	{"writable files in /sys", sys_files, 0, 0},
-	{"overlay attributes of the trusted kind", overlay_attributes, 0, 0},
-	{"whiteouts made inside", whiteouts, 0, 0},
+	{"overlay attributes of the trusted kind", overlay_attributes, 0, BOX_READER},
+	{"whiteouts made inside", whiteouts, 0, BOX_READER},
 	{0},
 };

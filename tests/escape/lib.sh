@@ -130,7 +130,7 @@ box() {
 	(
 		cd "$base/ws" || exit 1
 		[ -n "${no_leak:-}" ] || exec 3<"$base/outside" 8<>"$base/outside/fifo" 99<"$base/outside/canary" || exit 1
-		as_user env -i PATH="$PATH" HOME="$base/home" XDG_RUNTIME_DIR="$base/run" REIN_STATE="$base/state" TERM=xterm \
+		as_user env -i PATH="${search:-$PATH}" HOME="$base/home" XDG_RUNTIME_DIR="$base/run" REIN_STATE="$base/state" TERM=xterm \
 			AWS_SECRET_ACCESS_KEY=SECRET GITHUB_TOKEN=SECRET DB_PASSWORD=SECRET \
 			"$base/bin/escape" watch "${front[@]}" "$base/bin/rein" run --approve --workspace "$base/ws" "${disposal[@]}" -q "$@"
 	)

@@ -120,7 +120,7 @@ static const struct {
 	unsigned bit;
 } kinds[] = {{"root", BOX_ROOT},	   {"whole", BOX_WHOLE}, {"nethost", BOX_NET_HOST},
 	     {"nested", BOX_NESTED}, {"caps", BOX_CAPS},	 {"tty", BOX_TTY},
-	     {"gvisor", BOX_GVISOR}};
+	     {"gvisor", BOX_GVISOR}, {"reader", BOX_READER}};
 
 static void read_scene(const char *base, const char *words)
 {
