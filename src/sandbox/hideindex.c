@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -246,10 +247,12 @@ struct check {
 	int root_fd;
 	uint64_t mount;
 	dev_t dev;
-	uint32_t from, to;
 	unsigned char *changed; /* one for each directory */
-	uint32_t nchanged;
+	atomic_uint next; /* whoever is free takes the next few: one of us may have to wait for a processor */
+	atomic_uint nchanged;
 };
+
+#define FEW 64
 
 static bool known(const struct check *c, const struct rein_hidedir *d)
 {
@@ -264,11 +267,9 @@ static bool known(const struct check *c, const struct rein_hidedir *d)
  * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a
  * mount shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
  */
-static void *check_range(void *arg)
+static void check_range(struct check *c, uint32_t from, uint32_t to)
 {
-	struct check *c = arg;
-
-	for (uint32_t k = c->from; k < c->to; k++) {
+	for (uint32_t k = from; k < to; k++) {
 		uint32_t i = c->order[k];
 		const struct rein_hidedir *d = &c->x->dirs[i];
 		const char *path = c->x->strings + d->path;
@@ -284,8 +285,17 @@ static void *check_range(void *arg)
 		if (known(c, d))
 			continue;
 		c->changed[i] = 1;
-		c->nchanged++;
+		atomic_fetch_add(&c->nchanged, 1);
 	}
+}
+
+static void *check_some(void *arg)
+{
+	struct check *c = arg;
+	uint32_t from;
+
+	while ((from = atomic_fetch_add(&c->next, FEW)) < c->x->ndirs)
+		check_range(c, from, c->x->ndirs - from < FEW ? c->x->ndirs : from + FEW);
 	return NULL;
 }
 
@@ -330,34 +340,24 @@ static uint32_t check_all(const struct rein_hideindex_opts *o, const struct rein
 {
 	auto_free uint32_t *space = rein_calloc(x->ndirs, 3 * sizeof(*space));
 	unsigned n = thread_count(o, x->ndirs);
-	struct check part[THREADS_MAX];
+	struct check check = {.x = x,
+			      .order = space,
+			      .root_fd = o->root_fd,
+			      .mount = root->stx_mnt_id,
+			      .changed = changed,
+			      .dev = makedev(root->stx_dev_major, root->stx_dev_minor)};
 	pthread_t helper[THREADS_MAX];
-	bool helped[THREADS_MAX] = {false};
-	uint32_t total = 0;
+	unsigned helpers = 0;
 
 	if (!space)
 		return NONE;
 	depth_first(x, space, space + x->ndirs, space + 2 * (size_t)x->ndirs);
-	for (unsigned i = 0; i < n; i++) {
-		part[i] = (struct check){.x = x,
-					 .order = space,
-					 .root_fd = o->root_fd,
-					 .mount = root->stx_mnt_id,
-					 .changed = changed,
-					 .dev = makedev(root->stx_dev_major, root->stx_dev_minor),
-					 .from = x->ndirs / n * i,
-					 .to = i + 1 == n ? x->ndirs : x->ndirs / n * (i + 1)};
-		helped[i] = i && pthread_create(&helper[i], NULL, check_range, &part[i]) == 0;
-	}
-	for (unsigned i = 0; i < n; i++)
-		if (!helped[i])
-			check_range(&part[i]);
-	for (unsigned i = 0; i < n; i++) {
-		if (helped[i])
-			pthread_join(helper[i], NULL);
-		total += part[i].nchanged;
-	}
-	return total;
+	while (helpers + 1 < n && pthread_create(&helper[helpers], NULL, check_some, &check) == 0)
+		helpers++;
+	check_some(&check);
+	while (helpers)
+		pthread_join(helper[--helpers], NULL);
+	return check.nchanged;
 }
 
 static const char *child_name(const struct rein_hideindex *x, uint32_t i)
