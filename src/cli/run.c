@@ -148,6 +148,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.nested = a->nested,
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
+		.discard = a->decision == DISCARD,
 		.writable = a->writable,
 		.warm_ns = a->warm_ns,
 		.profile = a->profile,

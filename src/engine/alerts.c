@@ -2,15 +2,13 @@
 /* From the policy's rules to the record's alert engine, and who delivers. */
 #include "engine/alerts.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "engine/policyload.h"
+#include "sys/detach.h"
 
 #define BUDGET_BYTES                                                                               \
 	(4u << 20) /* of log, read before the caller's end; more is left to the other process */
@@ -52,30 +50,13 @@ static int look(const char *state_dir, const struct rein_deliver_opts *o, uint64
 	return fd < 0 ? 0 : rein_alerts_run(state_dir, o->rule, o->nrule, budget, take, &t, err);
 }
 
-/*
- * Twice forked: the child of ours ends at once, its child belongs to nobody and keeps nothing of
- * ours open, neither files nor terminal nor directory.
- */
 static void leave_behind(const char *state_dir, const struct rein_deliver_opts *o)
 {
 	struct rein_deliver_result ignored_result;
 	struct rein_err ignored = {0};
-	pid_t pid = fork();
-	int null, status;
 
-	if (pid > 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	if (pid != 0)
+	if (rein_detach("rein-alerts", NULL, 0) <= 0)
 		return;
-	if (setsid() < 0 || fork() != 0)
-		_exit(0);
-	null = open("/dev/null", O_RDWR);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    chdir("/") < 0)
-		_exit(1);
-	close_range(3, ~0u, 0);
-	signal(SIGPIPE, SIG_IGN);
 	look(state_dir, o, 0, NULL, &ignored);
 	rein_deliver(state_dir, o, &ignored_result, &ignored);
 	_exit(0);

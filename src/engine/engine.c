@@ -638,7 +638,8 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 				   .workspace = r->view.workspace,
 				   .home = getenv("HOME"),
 				   .status = r->result.status,
-				   .killed = was_ended(r)};
+				   .killed = was_ended(r),
+				   .discard = o->discard || was_ended(r)};
 
 	auto_free const char **hosts = NULL;
 

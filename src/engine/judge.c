@@ -64,6 +64,7 @@ int rein_judge_action(struct rein_judgement *j, const struct rein_policy *p, con
 int rein_judge_effects(struct rein_judgement *j, const struct rein_policy *p, const struct rein_aftermath *a,
 		       const struct rein_who *who, struct rein_err *err)
 {
+	const unsigned needs = rein_policy_needs(p) & ~(a->discard ? REIN_NEEDS_SECRETS | REIN_NEEDS_LINES : 0u);
 	auto_(rein_facts_done) struct rein_facts facts = {0};
 	struct rein_outcome o = {
 		.changes = a->changes,
@@ -79,7 +80,7 @@ int rein_judge_effects(struct rein_judgement *j, const struct rein_policy *p, co
 
 	j->after = (struct rein_decision){0};
 	j->has_after = false;
-	while (rein_facts_gather(rein_policy_needs(p), a->tx, a->changes, a->workspace, &facts, err) < 0) {
+	while (rein_facts_gather(needs, a->tx, a->changes, a->workspace, &facts, err) < 0) {
 		if (!rein_master_own_files(err->sys))
 			return rein_err_prefix(err, "the effects could not be judged");
 		rein_facts_done(&facts);

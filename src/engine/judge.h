@@ -39,6 +39,7 @@ struct rein_aftermath {
 	const char *const *hosts; /* connected to, NULL-terminated, or NULL */
 	int status;
 	bool killed;
+	bool discard; /* it is thrown away whatever is found: its content is not searched */
 };
 
 /* Look at what the policy has rules about, and decide: j->after. */

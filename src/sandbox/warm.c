@@ -8,22 +8,20 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "sandbox/viewhash.h"
+#include "sys/detach.h"
 #include "sys/local.h"
 #include "sys/passfd.h"
 #include "sys/priv.h"
@@ -217,46 +215,6 @@ struct holder {
 	uint64_t until_ns;
 };
 
-static void close_others(const int *keep, size_t n)
-{
-	unsigned from = 3;
-
-	for (;;) {
-		unsigned next = ~0u;
-
-		for (size_t i = 0; i < n; i++)
-			if (keep[i] >= (int)from && (unsigned)keep[i] < next)
-				next = (unsigned)keep[i];
-		if (next == ~0u)
-			break;
-		if (next > from)
-			close_range(from, next - 1, 0);
-		from = next + 1;
-	}
-	close_range(from, ~0u, 0);
-}
-
-/* A process of nobody's: whoever waits for the end of our output must not wait for it. */
-static void detach(const struct holder *h)
-{
-	const int keep[] = {h->place, h->door, h->w->layer, h->w->changes, h->w->dir, h->w->lock};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	sigset_t none;
-
-	setsid();
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
-	close_others(keep, ARRAY_SIZE(keep));
-	if (chdir("/") < 0)
-		_exit(1);
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_NAME, "rein-warm");
-}
-
 static bool is_ours(int fd)
 {
 	struct ucred peer;
@@ -307,7 +265,6 @@ static _Noreturn void hold(struct holder *h)
 	char name[REIN_WARM_NAME + 8];
 	struct rein_err ignored = {0};
 
-	detach(h);
 	if (!serve(h)) {
 		unlinkat(h->place, door_name(h->w, name), 0);
 		close(h->w->layer); /* unmounts it: only now are its directories nobody's */
@@ -322,8 +279,7 @@ bool rein_warm_leave(int state_fd, struct rein_warm *w, uint64_t ns)
 	char name[REIN_WARM_NAME + 8];
 	struct holder h = {.place = place, .w = w};
 	uint64_t most = (uint64_t)INT_MAX / 2 * 1000000;
-	pid_t pid;
-	int st;
+	int left;
 
 	if (place < 0 || w->layer < 0 || !w->mask || strlen(w->mask) >= PATH_MAX)
 		return false;
@@ -332,15 +288,8 @@ bool rein_warm_leave(int state_fd, struct rein_warm *w, uint64_t ns)
 		return false;
 	h.door = door;
 	h.until_ns = rein_mono_ns() + (ns < most ? ns : most);
-	/* twice: it is nobody's child, and nobody has to wait for it */
-	pid = fork();
-	if (pid == 0) {
-		pid = fork();
-		if (pid == 0)
-			hold(&h);
-		_exit(pid < 0);
-	}
-	while (pid > 0 && waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(st) && WEXITSTATUS(st) == 0;
+	left = rein_detach("rein-warm", (const int[]){place, door, w->layer, w->changes, w->dir, w->lock}, 6);
+	if (left > 0)
+		hold(&h);
+	return left == 0;
 }

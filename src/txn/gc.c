@@ -132,6 +132,9 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 			   (o->keep_bytes && kept_bytes + bytes > o->keep_bytes);
 
 		if (open || !old) {
+			/* whoever was to remove what was thrown away may not have come to it */
+			if (bytes && t->state == REIN_TX_DISCARDED && !o->dry_run && remove_roots(t, err) < 0)
+				return -err->code;
 			r.kept += !open;
 			kept_bytes += bytes;
 			continue;

@@ -7,14 +7,19 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sys/attr.h"
+#include "sys/detach.h"
 #include "sys/file.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
+
+#define MANY 1000 /* changes, whose removal takes some 20 ms */
 
 /* Letters and digits that cannot be taken for each other. */
 static void make_id(char *ret, size_t n)
@@ -265,6 +270,33 @@ int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 	return rein_tx_save(s, t, true, err);
 }
 
+static int remove_stores(const struct rein_tx *t, struct rein_err *err)
+{
+	for (size_t i = 0; i < t->nroots; i++)
+		if (rein_remove_store(&t->roots[i], err) < 0)
+			return -err->code;
+	return 0;
+}
+
+/*
+ * Nobody has to wait until thousands of files are gone that are nobody's any more: a process of no
+ * importance removes them. If it dies, the next collection does. False: there is none.
+ */
+static bool remove_behind(const struct rein_tx *t)
+{
+	struct rein_err ignored = {0};
+	int left;
+
+	if (t->sum.created + t->sum.modified + t->sum.renamed < MANY)
+		return false;
+	left = rein_detach("rein-remove", NULL, 0);
+	if (left <= 0)
+		return left == 0;
+	setpriority(PRIO_PROCESS, 0, 19);
+	remove_stores(t, &ignored);
+	_exit(0);
+}
+
 int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
 	if (rein_tx_stuck(s, t->id))
@@ -281,10 +313,7 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 	if (rein_tx_save(s, t, false, err) < 0)
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
-	for (size_t i = 0; i < t->nroots; i++)
-		if (rein_remove_store(&t->roots[i], err) < 0)
-			return -err->code;
-	return 0;
+	return remove_behind(t) ? 0 : remove_stores(t, err);
 }
 
 /* Link or copy one change's content into the new transaction's upper. */

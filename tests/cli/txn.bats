@@ -452,3 +452,18 @@ open("f", "w").write("x")'
 	run -125 rein gc --keep-size 3Q
 	eq held held "$(cat held)"
 }
+
+@test "discard: thousands of files are removed by a process of no importance, or by gc" {
+	gone() { [ -z "$(ls -A "$REIN_STATE/txn/$1/r0" 2>/dev/null)" ]; }
+	rein run -q --discard -- sh -c 'i=0; while [ $i -lt 1200 ]; do echo $i >f$i; i=$((i + 1)); done'
+	eq tree "" "$(ls)"
+	id=$(ls "$REIN_STATE/txn")
+	until_true 20 gone "$id" || die "not removed: $(find "$REIN_STATE/txn" | head)"
+	has "$(rein log)" discarded
+	# whoever was to remove it was killed: the next collection does it
+	mkdir -p "$REIN_STATE/txn/$id/r0/upper"
+	touch "$REIN_STATE/txn/$id/r0/upper/left"
+	rein gc -q
+	gone "$id" || die "gc left $(find "$REIN_STATE/txn/$id")"
+	has "$(rein log)" discarded
+}
