@@ -485,3 +485,15 @@ on_overlay() {
 	has "$output" $'status 125\nd\nf\n1\nx'
 	eq status 0 "$status"
 }
+
+@test "in a chroot: the refusal says what it is and what helps" {
+	is_root || skip "needs root"
+	need "kernel: mounts" unshare -m true
+	mkdir "$T/root"
+	run -125 unshare -m sh -euc 'mount -t tmpfs none "$1"; mkdir "$1/r"
+		for d in /*; do
+			if [ -L "$d" ]; then cp -P "$d" "$1/r$d"; elif [ -d "$d" ]; then mkdir "$1/r$d"; mount --rbind "$d" "$1/r$d"; fi
+		done
+		exec chroot "$1/r" sh -c "cd \"\$1\" && exec rein run -- true" sh "$2"' sh "$T/root" "$W"
+	has "$output" "as in a chroot"
+}
