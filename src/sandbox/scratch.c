@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "sandbox/tops.h"
 #include "sandbox/viewhash.h"
 
 enum kind {
@@ -122,6 +123,7 @@ int rein_scratch_defaults(const struct rein_view_opts *opts, struct rein_view *v
 {
 	char home[PATH_MAX], path[PATH_MAX], real[PATH_MAX];
 	auto_close int home_fd = -1;
+	struct rein_tops tops;
 	bool writable;
 
 	if (!opts->home || opts->home[0] != '/' || !realpath(opts->home, home))
@@ -129,11 +131,12 @@ int rein_scratch_defaults(const struct rein_view_opts *opts, struct rein_view *v
 	home_fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (home_fd < 0)
 		return 0;
+	rein_tops_read(home_fd, &tops);
 	writable = rein_view_cow_of_(v, home) != NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		struct stat st;
 
-		if (fstatat(home_fd, table[i].path, &st, 0) < 0) {
+		if (!rein_tops_may_have(&tops, table[i].path) || fstatat(home_fd, table[i].path, &st, 0) < 0) {
 			if (table[i].env && !writable &&
 			    rein_strlist_add(&v->env, table[i].env) < 0)
 				return rein_err_nomem(err);

@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/glob.h"
+#include "sandbox/tops.h"
 
 struct group {
 	const char *dir;
@@ -182,12 +183,14 @@ static int add_listed(struct place *p, const char *const *names, struct rein_str
 	return 0;
 }
 
-/* base_fd and base: where relative groups start. */
-static int expand(int base_fd, const char *base, const struct group *v, size_t n,
+/* base_fd and base: where relative groups start; tops: what is there, or NULL. */
+static int expand(int base_fd, const char *base, const struct rein_tops *tops, const struct group *v, size_t n,
 		  struct rein_strlist *ret)
 {
 	for (size_t i = 0; i < n; i++) {
-		auto_close int fd = openat(base_fd, v[i].dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		auto_close int fd = tops && !rein_tops_may_have(tops, v[i].dir)
+					    ? -1
+					    : openat(base_fd, v[i].dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct place p = {.fd = fd, .base = base, .dir = v[i].dir, .real = ""};
 		size_t count = 0;
 		int done = 1;
@@ -241,21 +244,23 @@ static bool says(int home_fd, const char *path, const char *const *words)
 static int expand_home(const char *home, struct rein_strlist *ret)
 {
 	auto_close int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct rein_tops tops;
 
 	if (fd < 0)
 		return 0;
+	rein_tops_read(fd, &tops);
 	for (size_t i = 0; i < ARRAY_SIZE(guarded); i++) {
 		const char *name = rein_basename(guarded[i].path);
 		char dir[64];
 		struct place p = {.fd = fd, .base = home, .dir = dir, .real = ""};
 
-		if (!says(fd, guarded[i].path, guarded[i].words))
+		if (!rein_tops_may_have(&tops, guarded[i].path) || !says(fd, guarded[i].path, guarded[i].words))
 			continue;
 		snprintf(dir, sizeof(dir), "%.*s", (int)(name - guarded[i].path), guarded[i].path);
 		if (add(&p, name, ret) < 0)
 			return -1;
 	}
-	return expand(fd, home, home_hidden, ARRAY_SIZE(home_hidden), ret);
+	return expand(fd, home, &tops, home_hidden, ARRAY_SIZE(home_hidden), ret);
 }
 
 /* Every home a root user could read: /root and what lies in /home. */
@@ -289,12 +294,12 @@ int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist
 	if (rc == 0 && config && lstat(config, &st) == 0)
 		rc = rein_strlist_add(ret, config);
 	if (rc == 0)
-		rc = expand(AT_FDCWD, "", system_hidden, ARRAY_SIZE(system_hidden), ret);
+		rc = expand(AT_FDCWD, "", NULL, system_hidden, ARRAY_SIZE(system_hidden), ret);
 	if (rc == 0 && opts->uid == 0)
 		rc = other_homes(home ? home : "", ret);
 	if (rc == 0 && opts->uid == 0)
-		rc = expand(AT_FDCWD, "", root_hidden, ARRAY_SIZE(root_hidden), ret);
+		rc = expand(AT_FDCWD, "", NULL, root_hidden, ARRAY_SIZE(root_hidden), ret);
 	if (rc == 0 && opts->uid == 0 && !opts->whole_system)
-		rc = expand(AT_FDCWD, "", account_hidden, ARRAY_SIZE(account_hidden), ret);
+		rc = expand(AT_FDCWD, "", NULL, account_hidden, ARRAY_SIZE(account_hidden), ret);
 	return rc < 0 ? rein_err_nomem(err) : 0;
 }
