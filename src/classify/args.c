@@ -331,6 +331,7 @@ static void remote_path(struct ctx *cx, struct call *c, const struct field *f, b
 		vfile_put(cx, f->s, data_unknown(TAINT_NET | TAINT_FILE), false);
 	} else {
 		effect_read(cx, f);
+		rummage_tree(cx, f);
 	}
 }
 
@@ -641,6 +642,8 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
+	if (level && str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults"))
+		protect_config(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 
@@ -697,17 +700,30 @@ static struct data default_run(struct ctx *cx, struct call *c)
 	d = data_unknown(cx->seen | c->io->in.taint);
 	if (c->acts & ACT_DECODE || has_note(c, "decode"))
 		d.taint |= TAINT_DECODED;
-	if (has_note(c, "search"))
+	if (has_note(c, "search")) {
 		rummage_search(cx, c);
+		if (call_has(c, "-l") || call_has(c, "--files"))
+			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL, c->ops.n > 1 ? c->ops.n - 1 : 0);
+	}
 	if (has_note(c, "pager"))
 		pager_commands(cx, c);
 	if (has_note(c, "processes"))
 		rummage_processes(cx, c);
+	if (has_note(c, "filter"))
+		rummage_filter(cx, c);
 	if (has_note(c, "encode"))
 		rummage_encode(cx, c);
+	for (size_t i = 0; has_note(c, "tree") && i < c->ops.n; i++)
+		rummage_tree(cx, &c->ops.v[i]);
 	if (c->rest < c->argc)
 		return exec_rest(cx, c, c->rest);
 	return d;
+}
+
+/* Programs that list names, or hand them on as they are. */
+static bool keeps_names(const struct know_cmd *cmd)
+{
+	return str_in(rein_str(cmd->name), "find gfind bfind fd fdfind git grep egrep fgrep rg ag ack sort head tail uniq shuf tac cat tee");
 }
 
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
@@ -732,6 +748,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
 	if (c.acts & ACT_DRY)
 		cx->dry--;
+	if (d.taint & TAINT_NAMES && !keeps_names(cmd))
+		d.taint &= (uint16_t)~TAINT_NAMES;
 	cx->seen = seen;
 	for (size_t i = 0; i < c.n_got; i++)
 		if (c.got[i].opt->role == ROLE_CWD) {

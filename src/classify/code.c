@@ -97,7 +97,7 @@ static const struct sink_name sinks[] = {
 	S(".query", SINK_SQL), S("mysqli_query", SINK_SQL), S("pg_query", SINK_SQL),
 	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
 	S("ENV.each_pair", SINK_ENV), S("ENV.map", SINK_ENV), S("ENV.sort", SINK_ENV), S("_ENV", SINK_ENV), S("_SERVER", SINK_ENV),
-	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_NONE),
+	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_ENV),
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
 	S("os.fork", SINK_RISKY), S("fork", SINK_RISKY), S("os.setuid", SINK_RISKY),
 	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY), S("os._exit", SINK_NONE),
@@ -445,7 +445,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
+		if (str_is(name, "getenv") ? punct(c, k + 1, '(') && punct(c, k + 2, ')') : !punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
 			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
 			     show(c->cx, name), "reads the whole environment");
 		return;

@@ -184,9 +184,9 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	v[0].s = base;
 	if (trusted_path(cx, p))
 		return exec_named(cx, v, n, io);
-	if (str_in(base, "gradlew mvnw manage.py artisan")) {
+	/* what a project builds itself with, unless it was written just now */
+	if (str_in(base, "gradlew mvnw manage.py artisan configure waf pants mill sbt lein bazelisk x.py mach") && !vfile_find(cx, self.s))
 		return exec_named(cx, v, n, io);
-	}
 	effect_script(cx, &self, NULL);
 	/* a file of one's own with a well-known name: judge both */
 	if (know_find(cx, base)) {

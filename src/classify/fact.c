@@ -230,6 +230,10 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 	}
 	if (write_special(cx, &s, f))
 		return;
+	/* sed -i … $(git ls-files): which file is not known, but where it lies */
+	if (s.place == PLACE_UNKNOWN && (f->taint | TAINT_INPUT) == (TAINT_NAMES | TAINT_INPUT) && f->s.n == 1 && f->s.p[0] == HOLE &&
+	    names_taint(cx, NULL, 0))
+		s.place = PLACE_WORKSPACE;
 	judged(cx, REIN_FACT_WRITE, write_rules, &s, f);
 }
 
@@ -514,6 +518,8 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 {
 	const struct know_env *e = env_find(cx, name);
 
+	if (value && protect_setting(cx, name, value->s, at))
+		return;
 	if (!e)
 		return;
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))

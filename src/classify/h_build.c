@@ -13,7 +13,7 @@ static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 static const char risky_targets[] =
 	"install uninstall deploy publish release push destroy teardown drop reset migrate seed nuke "
 	"purge prod production distclean mrproper rollback down upload postinstall preinstall ship "
-	"promote bootstrap provision apply wipe";
+	"promote bootstrap provision apply wipe flash program burn erase";
 
 static const char gone_targets[] = "destroy drop reset wipe nuke purge fresh teardown flush";
 
@@ -33,6 +33,14 @@ static bool risky_name(struct rein_str s, const char *list)
 	return false;
 }
 
+static void target(struct ctx *cx, const struct field *f)
+{
+	if (risky_name(f->s, gone_targets))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s, "a target whose name says that it destroys");
+	else if (!is_literal(f->s) || risky_name(f->s, risky_targets))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s, "a target that reaches beyond the workspace");
+}
+
 struct data h_make(struct ctx *cx, struct call *c)
 {
 	call_base(cx, c);
@@ -45,6 +53,8 @@ struct data h_make(struct ctx *cx, struct call *c)
 			role_effect(cx, c, ROLE_SHELL, &g->val);
 		else if (g->opt->role == ROLE_CONFIG)
 			effect_script(cx, &g->val, "make");
+		else if (g->opt->role == ROLE_TARGET)
+			target(cx, &g->val);
 	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "builds what the workspace describes");
@@ -56,27 +66,39 @@ struct data h_make(struct ctx *cx, struct call *c)
 			    "makes another program run every line");
 		if (memchr(s.p, '=', s.n))
 			continue;
-		if (risky_name(s, gone_targets))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
-			    "a target whose name says that it destroys");
-		else if (!is_literal(s) || risky_name(s, risky_targets))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at, s,
-			    "a target that reaches beyond the workspace");
+		target(cx, &c->ops.v[i]);
 	}
 	return data_unknown(0);
 }
 
+/* "yarn workspace NAME build": the same program in another directory */
+static struct data in_workspace(struct ctx *cx, struct call *c)
+{
+	size_t from = c->op_at[0] + 1;
+	struct field *v = arena_alloc(cx->a, (c->argc - from + 1) * sizeof(*v));
+
+	v[0] = c->argv[0];
+	memcpy(v + 1, c->argv + from, (c->argc - from) * sizeof(*v));
+	return exec_argv(cx, v, c->argc - from + 1, c->io); /* which counts how deep it goes */
+}
+
+/* A script the project names. Runners that also start programs give the words as an inner command. */
 struct data h_npmrun(struct ctx *cx, struct call *c)
 {
+	const struct field *name = c->rest < c->argc ? &c->argv[c->rest] : c->ops.n ? &c->ops.v[0] : NULL;
+
+	if (str_is(rein_str(c->cmd->name), "workspace") && c->ops.n > 1)
+		return in_workspace(cx, c);
 	call_base(cx, c);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "runs a script of the workspace");
-	if (c->ops.n && risky_name(c->ops.v[0].s, gone_targets))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
+	if (c->rest < c->argc && (!is_literal(name->s) || know_find(cx, str_base(name->s)) || memchr(name->s.p, '/', name->s.n)))
+		return exec_rest(cx, c, c->rest);
+	if (name && risky_name(name->s, gone_targets))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, name->at, name->s,
 		    "a script whose name says that it destroys");
-	else if (c->ops.n &&
-		 (!is_literal(c->ops.v[0].s) || risky_name(c->ops.v[0].s, risky_targets)))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[0].at, c->ops.v[0].s,
+	else if (name && (!is_literal(name->s) || risky_name(name->s, risky_targets)))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, name->at, name->s,
 		    "a script whose name says that it reaches further");
 	return data_unknown(0);
 }

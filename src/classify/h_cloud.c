@@ -109,6 +109,7 @@ static void deleting_options(struct ctx *cx, struct call *c)
 struct data h_verbs(struct ctx *cx, struct call *c)
 {
 	size_t from = 0;
+	int verb = 0;
 
 	for (size_t i = 0; i < c->n_got; i++) {
 		const struct got *g = &c->got[i];
@@ -174,12 +175,18 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	if (copies(cx, c))
 		return data_unknown(TAINT_NET | cx->seen);
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
-		verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
-			     c->acts & ACT_DRY);
+		verb = verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true, c->acts & ACT_DRY);
+	if (verb != VERB_READ && verb != VERB_NOUN)
+		protect_service(cx, c);
+	for (size_t i = 0; i < c->ops.n && i < 3; i++)
+		if (str_in(c->ops.v[i].s, "config configure settings"))
+			protect_config(cx, c);
 	if (!c->ops.n && c->has_unknown && c->cmd == c->top)
 		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->unknown.at, c->unknown.s,
 		    "what it does at a service is not known");
 	deleting_options(cx, c);
+	if (c->rest < c->argc) /* doppler run -- make */
+		exec_rest(cx, c, c->rest);
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 

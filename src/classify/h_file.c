@@ -53,6 +53,7 @@ struct data h_cp(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	for (size_t i = 0; i < n; i++) {
 		effect_read(cx, &c->ops.v[i]);
+		rummage_tree(cx, &c->ops.v[i]);
 		if (to.s.n && str_in(c->ops.v[i].s, "/dev/null"))
 			effect_delete(cx, &to, false);
 		if (to.s.n)
@@ -633,6 +634,7 @@ struct data h_tar(struct ctx *cx, struct call *c)
 	}
 	for (size_t i = 0; writes && i < ops.n; i++) {
 		effect_read(cx, &ops.v[i]);
+		rummage_tree(cx, &ops.v[i]);
 		if (call_has(c, "--remove-files"))
 			effect_delete(cx, &ops.v[i], true);
 	}

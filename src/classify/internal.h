@@ -32,7 +32,7 @@ enum taint {
 	TAINT_INPUT = 1 << 4,	/* somebody's standard input */
 	TAINT_ENV = 1 << 5,	/* environment variable we do not know */
 	TAINT_NUMBER = 1 << 6,	/* digits only */
-	TAINT_NAMES = 1 << 7,	/* file names from a listing here */
+	TAINT_NAMES = 1 << 7,	/* nothing but names of files below the workspace, as listed there */
 };
 
 struct field {
@@ -261,6 +261,7 @@ struct spot {
 
 struct spot path_spot(struct ctx *cx, struct rein_str s);
 struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
+unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
@@ -349,16 +350,23 @@ extern const handler_fn handlers[HANDLE__MAX];
 
 /* verbs.c */
 int verb_class(struct ctx *cx, struct rein_str word);
-void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
-		  bool known, bool dry);
+/* Returns the class of the verb that counted; 0: none is known. */
+int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known, bool dry);
 
 /* rummage.c */
 void rummage_search(struct ctx *cx, const struct call *c);
 void rummage_encode(struct ctx *cx, const struct call *c);
 void rummage_print(struct ctx *cx, uint16_t taint, struct range at);
+void rummage_filter(struct ctx *cx, const struct call *c);
 void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
+void rummage_tree(struct ctx *cx, const struct field *f);
 void rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+
+/* protect.c */
+bool protect_setting(struct ctx *cx, struct rein_str key, struct rein_str value, struct range at); /* true: said */
+void protect_config(struct ctx *cx, const struct call *c);
+void protect_service(struct ctx *cx, const struct call *c);
 
 /* code.c, sql.c, http.c */
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at);

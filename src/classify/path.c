@@ -658,3 +658,16 @@ struct data file_data(struct ctx *cx, const struct field *f)
 		d.taint |= TAINT_SECRET;
 	return d;
 }
+
+unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n)
+{
+	if (!n && path_spot(cx, STR(".")).place != PLACE_WORKSPACE_ROOT && path_spot(cx, STR(".")).place != PLACE_WORKSPACE)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		struct spot s = path_spot(cx, starts[i].s);
+
+		if (s.holes || (s.place != PLACE_WORKSPACE && s.place != PLACE_WORKSPACE_ROOT && s.place != PLACE_REGEN))
+			return 0;
+	}
+	return TAINT_NAMES;
+}
