@@ -340,8 +340,13 @@ static void run_shell_word(struct ctx *cx, struct call *c, const struct field *f
 	struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
 	struct io io = {.in = c->io->in, .piped = c->io->piped};
 
+	if (f->s.n > 1 && f->s.p[0] == '!' && f->s.p[1] != ' ') { /* gdb -ex '!sh', lftp -c '!sh' */
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "leaves the program for the shell");
+		d.text = str_from(f->s, 1);
+	}
 	if (d.known) {
-		run_text(cx, f->s, f->at, &io);
+		run_text(cx, d.text, f->at, &io);
 		return;
 	}
 	/* parts are known: what can be read of it still counts */
@@ -603,6 +608,15 @@ static void guards_stopped(struct ctx *cx, struct call *c)
 				     "stops or changes what protects the system");
 }
 
+/* Packages that come over a connection anybody on the way can change. */
+static void plain_sources(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") && !str_has(c->argv[i].s, "://127."))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+			     "installs code that comes without encryption");
+}
+
 void call_base(struct ctx *cx, struct call *c)
 {
 	const struct know_cmd *cmd = c->cmd;
@@ -642,8 +656,10 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
-	if (level && str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults"))
+	if (str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults env"))
 		protect_config(cx, c);
+	if (level && kind_of(c) == REIN_FACT_PACKAGE)
+		plain_sources(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 
@@ -691,6 +707,15 @@ static void pager_commands(struct ctx *cx, struct call *c)
 	}
 }
 
+/* dc -e '!command' */
+static void bang_commands(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_has(c->argv[i].s, "!"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+			     "leaves the program for the shell");
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
@@ -709,6 +734,8 @@ static struct data default_run(struct ctx *cx, struct call *c)
 		pager_commands(cx, c);
 	if (has_note(c, "processes"))
 		rummage_processes(cx, c);
+	if (has_note(c, "bang"))
+		bang_commands(cx, c);
 	if (has_note(c, "filter"))
 		rummage_filter(cx, c);
 	if (has_note(c, "encode"))

@@ -211,8 +211,11 @@ static bool write_special(struct ctx *cx, const struct spot *s, const struct fie
 
 void effect_write(struct ctx *cx, const struct field *f, bool append)
 {
-	struct spot s = path_spot(cx, f->s);
+	struct spot s;
 
+	if (!f->s.n) /* no file has an empty name: sed -i '' of the BSDs */
+		return;
+	s = path_spot(cx, f->s);
 	if (s.place == PLACE_NET) {
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
 		     show(cx, f->s), "sends data over a network connection of the shell");
@@ -230,6 +233,8 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 	}
 	if (write_special(cx, &s, f))
 		return;
+	if (!append && (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s), "overwrites a database");
 	/* sed -i … $(git ls-files): which file is not known, but where it lies */
 	if (s.place == PLACE_UNKNOWN && (f->taint | TAINT_INPUT) == (TAINT_NAMES | TAINT_INPUT) && f->s.n == 1 && f->s.p[0] == HOLE &&
 	    names_taint(cx, NULL, 0))

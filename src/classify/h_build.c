@@ -82,19 +82,35 @@ static struct data in_workspace(struct ctx *cx, struct call *c)
 	return exec_argv(cx, v, c->argc - from + 1, c->io); /* which counts how deep it goes */
 }
 
-/* A script the project names. Runners that also start programs give the words as an inner command. */
+static bool is_source(struct rein_str s)
+{
+	return memchr(s.p, '/', s.n) || str_ends(s, ".js") || str_ends(s, ".ts") || str_ends(s, ".mjs") || str_ends(s, ".cjs") ||
+	       str_ends(s, ".tsx") || str_ends(s, ".jsx");
+}
+
+/*
+ * A script the project names. Some runners start programs as well: "yarn tsc", "pdm run pytest". Package managers have
+ * sub-commands of their own, for which the tables say all there is to say.
+ */
 struct data h_npmrun(struct ctx *cx, struct call *c)
 {
-	const struct field *name = c->rest < c->argc ? &c->argv[c->rest] : c->ops.n ? &c->ops.v[0] : NULL;
+	bool bare = c->cmd == c->top && c->cmd->n_subs && c->ops.n;
+	size_t at = c->rest < c->argc ? c->rest : bare ? c->op_at[0] : c->argc;
+	const struct field *name = at < c->argc ? &c->argv[at] : c->ops.n ? &c->ops.v[0] : NULL;
 
 	if (str_is(rein_str(c->cmd->name), "workspace") && c->ops.n > 1)
 		return in_workspace(cx, c);
 	call_base(cx, c);
+	call_effects(cx, c);
+	if (!c->cmd->handler)
+		return data_unknown(cx->seen | c->io->in.taint);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "runs a script of the workspace");
-	if (c->rest < c->argc && (!is_literal(name->s) || know_find(cx, str_base(name->s)) || memchr(name->s.p, '/', name->s.n)))
-		return exec_rest(cx, c, c->rest);
-	if (name && risky_name(name->s, gone_targets))
+	if (at < c->argc && is_literal(name->s) && !is_source(name->s) && know_find(cx, name->s))
+		return exec_rest(cx, c, at);
+	if (name && is_literal(name->s) && is_source(name->s) && name->s.p[0] != '@')
+		effect_script(cx, name, c->top->lang);
+	else if (name && risky_name(name->s, gone_targets))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, name->at, name->s,
 		    "a script whose name says that it destroys");
 	else if (name && (!is_literal(name->s) || risky_name(name->s, risky_targets)))

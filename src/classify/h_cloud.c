@@ -49,7 +49,12 @@ static void secret_reads(struct ctx *cx, struct call *c)
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
 			      "get-federation-token generate-data-key get-authorization-token "
-			      "create-for-rbac create-access-key create-service-specific-credential") ||
+			      "create-for-rbac create-access-key create-service-specific-credential get-password-data "
+			      "list-connection-strings list-publishing-credentials list-publishing-profiles generate-sas "
+			      "get-credential-report get-login export-secret-keys") ||
+		    (str_is(rein_str(c->top->name), "az") && i && str_in(s, "list show list-keys") &&
+		     str_in(c->ops.v[i - 1].s, "keys key credential credentials connection-string admin-key query-key")) ||
+		    (str_is(rein_str(c->top->name), "az") && i > 1 && str_is(s, "list-keys")) ||
 		    (i && str_is(s, "create") && str_in(c->ops.v[i - 1].s, "keys token tokens credentials credential")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "hands out credentials");
@@ -332,6 +337,9 @@ static void kubectl_texts(struct ctx *cx, const struct call *c)
 		if (str_has(s, "finalizers"))
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,
 			    "takes away what holds a deletion back");
+		if (str_has(s, "pod-security.kubernetes.io/") && str_has(s, "=privileged"))
+			say(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,
+			    "lets pods have rights on their nodes");
 		for (size_t k = 0; k < ARRAY_SIZE(rights); k++)
 			if (str_has(s, rights[k]) && str_has(s, "{"))
 				say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,

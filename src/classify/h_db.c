@@ -143,6 +143,8 @@ static void mongo_code(struct ctx *cx, struct rein_str s, struct range at)
 			    "deletes from the database");
 			return;
 		}
+	if (str_has(s, "createUser") || str_has(s, "grantRole") || str_has(s, "updateUser") || str_has(s, "createRole"))
+		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, at, s, "changes who may use the database");
 	for (size_t i = 0; i < ARRAY_SIZE(change); i++)
 		if (str_has(s, change[i])) {
 			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, rein_str(change[i]),

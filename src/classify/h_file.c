@@ -392,6 +392,27 @@ struct data h_seq(struct ctx *cx, struct call *c)
 
 /* ------------------------------------------------------------ interpreters */
 
+/* Modules that run a file, or pack and unpack. */
+static bool module_words(struct ctx *cx, struct call *c, const struct got *module)
+{
+	bool pack = str_in(module->val.s, "zipfile tarfile"), writes = false;
+
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct rein_str s = c->ops.v[i].s;
+
+		writes |= str_in(s, "-e --extract -c --create");
+		if (!s.n || s.p[0] == '-')
+			continue;
+		if (pack && writes)
+			effect_write(cx, &c->ops.v[i], true);
+		else if (pack)
+			effect_read(cx, &c->ops.v[i]);
+		else if (str_ends(s, ".py"))
+			effect_script(cx, &c->ops.v[i], "python");
+	}
+	return true;
+}
+
 struct data h_interp(struct ctx *cx, struct call *c)
 {
 	const struct got *module = call_opt(c, "-m");
@@ -420,9 +441,11 @@ struct data h_interp(struct ctx *cx, struct call *c)
 	if (module && !strcmp(lang, "python")) {
 		struct fields v = {0};
 
-		if (str_in(module->val.s, "json.tool this calendar site sysconfig platform py_compile "
+		if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") && module_words(cx, c, module))
+			return finish(cx, c);
+		if (str_in(module->val.s, "pstats pickletools inspect gzip uuid locale encodings json.tool this calendar site sysconfig platform py_compile "
 					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "build tabnanny trace symtable zipapp webbrowser cProfile")) {
+					  "build tabnanny trace symtable zipapp webbrowser")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);
@@ -452,7 +475,7 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		return finish(cx, c);
 	}
 	/* python manage.py …, php artisan …: known programs in their own right */
-	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush")) {
+	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush setup.py") && !vfile_find(cx, c->ops.v[0].s)) {
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}

@@ -280,6 +280,9 @@ struct data h_npx(struct ctx *cx, struct call *c)
 	at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
 	if (at)
 		copy[0].s = str_to(name, (size_t)(at - name.p));
+	if (str_has(name, "://"))
+		fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, LOCAL, copy[0].at, show(cx, name),
+		     "runs code from the network that nobody looked at");
 	if (at || c->acts & ACT_RISKY || !know_find(cx, copy[0].s) || call_has(c, "-p"))
 		fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_RISKY, LOCAL, copy[0].at, show(cx, name),
 		     "downloads a package and runs it");

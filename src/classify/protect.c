@@ -66,6 +66,8 @@ static bool opens(struct rein_str key, struct rein_str value)
 
 	if (value.n > 200 || !squash(key, k))
 		return false;
+	if (strstr(k, "scriptshell")) /* npm runs every script with it */
+		return !says(value, "bash /bin/bash sh /bin/sh zsh pwsh cmd");
 	if (has_any(k, gaps, ARRAY_SIZE(gaps))) {
 		if (strstr(k, "trustedhost") || strstr(k, "goinsecure") || strstr(k, "nosum"))
 			return value.n && !says(value, "false 0 no off");

@@ -137,7 +137,7 @@ static bool about_rights(const struct field *ops, size_t n)
 	for (size_t i = 0; i < n && i < 4; i++)
 		if (str_in(ops[i].s, "iam role roles rolebinding role-binding role-bindings rolebindings clusterrolebinding policy-binding acl acls permission permissions "
 				     "collaborator collaborators ssh-key ssh-keys deploy-key deploy-keys service-account service-accounts "
-				     "access-token access-tokens api-keys api-key firewall-rules"))
+				     "access-token access-tokens api-keys api-key firewall-rules firewall-rule policy policies"))
 			return true;
 	return false;
 }
