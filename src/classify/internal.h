@@ -340,10 +340,12 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 		      struct io *io);
 const struct got *call_opt(const struct call *c, const char *name);
 bool call_has(const struct call *c, const char *name);
-void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
 void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
-void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
+
+/* role.c */
+void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
+void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 
 typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
 extern const handler_fn handlers[HANDLE__MAX];
