@@ -469,12 +469,30 @@ static void bang_commands(struct ctx *cx, struct call *c)
 			     "leaves the program for the shell");
 }
 
+/* A sub-command nobody told us about can still say what it does: dotnet ef database drop, doctrine:schema:drop. */
+static void telling_words(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n && i < 4; i++) {
+		struct rein_str s = c->ops.v[i].s;
+		bool compound = s.n && (memchr(s.p, '-', s.n) || memchr(s.p, '_', s.n));
+
+		/* of a tool that also takes names, only whole words count: a test may be called delete-user */
+		if (!s.n || (compound && (i || c->cmd->sub_any)) || verb_class(cx, s) != VERB_DELETE)
+			continue;
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, reach_of(c, REIN_LEVEL_DESTRUCTIVE), c->ops.v[i].at, show(cx, s),
+		     "a sub-command whose name says that it removes something");
+		return;
+	}
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
 
 	call_base(cx, c);
 	call_effects(cx, c);
+	if (c->unknown_sub && c->cmd->level < REIN_LEVEL_DANGEROUS)
+		telling_words(cx, c);
 	d = data_unknown(cx->seen | c->io->in.taint);
 	if (c->acts & ACT_DECODE || has_note(c, "decode"))
 		d.taint |= TAINT_DECODED;

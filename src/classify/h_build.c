@@ -58,6 +58,8 @@ struct data h_make(struct ctx *cx, struct call *c)
 	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "builds what the workspace describes");
+	if (c->rest < c->argc) /* lerna exec -- … */
+		return exec_rest(cx, c, c->rest);
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 

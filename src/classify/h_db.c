@@ -16,6 +16,8 @@ struct data h_sql(struct ctx *cx, struct call *c)
 
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
+		if (c->got[i].opt->role == ROLE_SCRIPT && str_in(c->got[i].val.s, "- /dev/stdin"))
+			continue; /* what it reads is looked at below */
 		any |= c->got[i].opt->role == ROLE_SQL || c->got[i].opt->role == ROLE_SCRIPT;
 		role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	}

@@ -479,6 +479,10 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}
+	if (c->ops.n && str_ends(c->ops.v[0].s, "bin/console") && !vfile_find(cx, c->ops.v[0].s)) {
+		c->ops.v[0].s = STR("symfony");
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
+	}
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-")) {
 		effect_script(cx, &c->ops.v[0], lang);
 		for (size_t i = 1; i < c->ops.n; i++)

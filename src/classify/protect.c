@@ -115,7 +115,7 @@ static bool means_everybody(struct rein_str s)
 		"0.0.0.0/0", "::/0", "allUsers", "allAuthenticatedUsers", "public-read", "authenticated-read", "AdministratorAccess",
 		"PowerUserAccess", "IAMFullAccess", "roles/owner", "roles/editor", "roles/iam.", "cluster-admin", "system:anonymous", "\"Principal\":\"*\"",
 		"\"Principal\": \"*\"", "\"AWS\":\"*\"", "\"AWS\": \"*\"", "--allow-unauthenticated", "--publicly-accessible",
-		"--no-deletion-protection", "--no-enable", "--disable-api-termination=false", "--no-multi-factor", "--allow-all",
+		"--no-deletion-protection", "--no-enable", "--disable-api-termination=false", "--no-multi-factor", "--allow-all", "Status=Suspended",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

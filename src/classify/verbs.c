@@ -58,6 +58,13 @@ int verb_class(struct ctx *cx, struct rein_str w)
 	best = verb_exact(cx, w.p, w.n);
 	if (best)
 		return best;
+	if (memrchr(w.p, ':', w.n)) { /* ps:restart: the verb is the last one */
+		struct rein_str last = str_from(w, (size_t)((const char *)memrchr(w.p, ':', w.n) - w.p) + 1);
+
+		best = verb_exact(cx, last.p, last.n);
+		if (best && best != VERB_READ && best != VERB_NOUN)
+			return best;
+	}
 	while (i < w.n) {
 		size_t n = 0;
 		int cls;
