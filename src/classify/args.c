@@ -361,6 +361,19 @@ static void guards_stopped(struct ctx *cx, struct call *c)
 				     "stops or changes what protects the system");
 }
 
+/* mokutil --list-enrolled: nothing but an option whose name says that it shows something */
+static bool asks(const struct call *c)
+{
+	static const char *const words[] = {"--list", "--show", "--print", "--get-", "--query", "--status", "--info", "--describe", "--dump-config"};
+
+	if (c->ops.n || c->argc != 2 || c->cmd != c->top)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_starts(c->argv[1].s, words[i]) && !memchr(c->argv[1].s.p, '=', c->argv[1].s.n))
+			return true;
+	return false;
+}
+
 /* Packages that come over a connection anybody on the way can change. */
 static void plain_sources(struct ctx *cx, struct call *c)
 {
@@ -380,7 +393,7 @@ void call_base(struct ctx *cx, struct call *c)
 		level = cmd->mutate;
 	if (c->acts & ACT_KEEP && level > REIN_LEVEL_RISKY)
 		level = REIN_LEVEL_RISKY;
-	if (c->acts & ACT_RDONLY)
+	if (c->acts & ACT_RDONLY || (level == REIN_LEVEL_RISKY && asks(c)))
 		level = 0;
 	/* a connection that is told nothing only shows who answers */
 	if (str_is(rein_str(cmd->name), "s_client") && c->io->piped && c->io->in.known && c->io->in.text.n < 3)
@@ -409,7 +422,7 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
-	if (str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults env"))
+	if (str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults env gsettings dconf"))
 		protect_config(cx, c);
 	if (level && kind_of(c) == REIN_FACT_PACKAGE)
 		plain_sources(cx, c);

@@ -60,7 +60,7 @@ static void secret_reads(struct ctx *cx, struct call *c)
 			    c->ops.v[i].at, s, "hands out credentials");
 		else if (secret && str_in(s, "access read get reveal download export show "
 					     "get-parameter get-parameters get-parameters-by-path") &&
-			 i && (str_has(c->ops.v[i - 1].s, "secret") ||
+			 i && !str_is(rein_str(c->top->name), "consul") && (str_has(c->ops.v[i - 1].s, "secret") ||
 			       str_in(c->ops.v[i - 1].s, "versions kv secret")) )
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");

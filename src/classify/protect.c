@@ -53,7 +53,7 @@ static bool opens(struct rein_str key, struct rein_str value)
 	static const char *const checks[] = {
 		"verif", "ssl", "tls", "certificate", "hostkeycheck", "rejectunauthorized", "checksum", "gpgcheck", "signature",
 		"secure", "quarantine", "firewall", "protection", "blockpublic", "ignorepublic", "restrictpublic", "contenttrust", "fsckobjects", "selinux",
-		"sandbox", "sumdb", "httpsonly", "requiremfa", "realtimemonitoring", "antivirus", "gatekeeper", "enableautolog",
+		"sandbox", "sumdb", "httpsonly", "requiremfa", "realtimemonitoring", "antivirus", "gatekeeper", "lockenabled",
 	};
 	static const char *const gaps[] = {
 		"insecure", "disabletls", "disablessl", "noverify", "skipverif", "skiptls", "skipssl", "noverification", "trustedhost",

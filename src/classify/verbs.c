@@ -44,6 +44,17 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
+/* dominfo, showmanual: words that were written together */
+static int reads_joined(struct rein_str w)
+{
+	static const char *const ends[] = {"info", "list", "stats", "status"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (str_ends(w, ends[i]) && w.n > strlen(ends[i]) + 2)
+			return VERB_READ;
+	return str_starts(w, "show") && w.n > 6 ? VERB_READ : 0;
+}
+
 int verb_class(struct ctx *cx, struct rein_str w)
 {
 	int first = 0, best, k = 0;
@@ -84,7 +95,7 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		else if (!n)
 			break;
 	}
-	return k > 1 ? first : 0;
+	return k > 1 ? first : reads_joined(w);
 }
 
 struct verb_level {
