@@ -236,8 +236,7 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 	if (!append && (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
 		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s), "overwrites a database");
 	/* sed -i … $(git ls-files): which file is not known, but where it lies */
-	if (s.place == PLACE_UNKNOWN && (f->taint | TAINT_INPUT) == (TAINT_NAMES | TAINT_INPUT) && f->s.n == 1 && f->s.p[0] == HOLE &&
-	    names_taint(cx, NULL, 0))
+	if (s.place == PLACE_UNKNOWN && names_own(cx, f))
 		s.place = PLACE_WORKSPACE;
 	judged(cx, REIN_FACT_WRITE, write_rules, &s, f);
 }
@@ -539,12 +538,15 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 		if (str_in(value->s, "cat less more true : vi vim nano emacs bat delta never "
 				     "code ssh") ||
 		    str_is(value->s, "code --wait") || str_is(value->s, "less -R") ||
-		    str_is(value->s, "less -FRX"))
+		    str_is(value->s, "less -FRX") || env_is_tame(cx, name, value->s))
 			return;
 		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_DANGEROUS, LOCAL, at,
 		     show(cx, name), e->why ? e->why : "makes other programs run or load this");
 		return;
 	}
+	/* an address is a credential when a password is in it */
+	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") && !memchr(value->s.p, '@', value->s.n))
+		return;
 	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
 		     "puts a credential into the environment");

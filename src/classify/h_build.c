@@ -98,7 +98,8 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 {
 	bool bare = c->cmd == c->top && c->cmd->n_subs && c->ops.n;
 	size_t at = c->rest < c->argc ? c->rest : bare ? c->op_at[0] : c->argc;
-	const struct field *name = at < c->argc ? &c->argv[at] : c->ops.n ? &c->ops.v[0] : NULL;
+	bool named = c->cmd == c->top || str_in(rein_str(c->cmd->name), "run run-script rum urn script exec");
+	const struct field *name = at < c->argc ? &c->argv[at] : c->ops.n && named ? &c->ops.v[0] : NULL;
 
 	if (str_is(rein_str(c->cmd->name), "workspace") && c->ops.n > 1)
 		return in_workspace(cx, c);

@@ -83,7 +83,7 @@ struct data h_mv(struct ctx *cx, struct call *c)
 		else if (s.place != PLACE_WORKSPACE && s.place != PLACE_REGEN &&
 			 s.place != PLACE_TMP && s.place != PLACE_UNKNOWN)
 			effect_delete(cx, &c->ops.v[i], true);
-		else if (s.place == PLACE_UNKNOWN)
+		else if (s.place == PLACE_UNKNOWN && !names_own(cx, &c->ops.v[i]))
 			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED,
 			     c->ops.v[i].at, show(cx, c->ops.v[i].s),
 			     "moves a path that is not known");
@@ -476,6 +476,11 @@ struct data h_interp(struct ctx *cx, struct call *c)
 	}
 	/* python manage.py …, php artisan …: known programs in their own right */
 	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush setup.py") && !vfile_find(cx, c->ops.v[0].s)) {
+		c->ops.v[0].s = str_base(c->ops.v[0].s);
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
+	}
+	if (c->ops.n && path_is_tool(cx, path_resolve(cx, c->ops.v[0].s)) && know_find(cx, str_base(c->ops.v[0].s)) &&
+	    !vfile_find(cx, c->ops.v[0].s)) {
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}

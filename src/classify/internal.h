@@ -262,6 +262,7 @@ struct spot {
 struct spot path_spot(struct ctx *cx, struct rein_str s);
 struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
 unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
+bool names_own(struct ctx *cx, const struct field *f); /* one of such a listing, used where it was made */
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
@@ -299,6 +300,7 @@ void run_redirs(struct ctx *cx, struct redir *r, struct io *io, struct fields *o
 struct data deliver(struct ctx *cx, const struct fields *out, struct data d); /* what was printed, to where it goes */
 
 /* exec.c */
+bool path_is_tool(struct ctx *cx, struct rein_str p);
 struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
 
 /* run.c */
@@ -364,6 +366,9 @@ void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
 void rummage_tree(struct ctx *cx, const struct field *f);
 void rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+
+/* tame.c */
+bool env_is_tame(struct ctx *cx, struct rein_str name, struct rein_str value);
 
 /* protect.c */
 bool protect_setting(struct ctx *cx, struct rein_str key, struct rein_str value, struct range at); /* true: said */

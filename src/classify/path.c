@@ -671,3 +671,8 @@ unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n)
 	}
 	return TAINT_NAMES;
 }
+
+bool names_own(struct ctx *cx, const struct field *f)
+{
+	return (f->taint | TAINT_INPUT) == (TAINT_NAMES | TAINT_INPUT) && f->s.n == 1 && f->s.p[0] == HOLE && names_taint(cx, NULL, 0);
+}
