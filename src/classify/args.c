@@ -374,6 +374,32 @@ static bool asks(const struct call *c)
 	return false;
 }
 
+/*
+ * "wp plugin list", "krew list": the sub-command is not in the table of a tool that has one, but it is two or three
+ * words of which the last that is a verb can only mean one thing.
+ */
+static bool reads_words(struct ctx *cx, const struct call *c)
+{
+	static const struct rein_str words[] = {WORD("list"), WORD("ls"), WORD("show"), WORD("status"), WORD("info"), WORD("version"),
+						WORD("describe"), WORD("help")};
+	bool found = false;
+
+	if (c->cmd != c->top || !c->cmd->n_subs || c->ops.n > 3 || c->dashdash != (size_t)-1)
+		return false;
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct rein_str s = c->ops.v[i].s;
+		int cls = verb_class(cx, s);
+
+		if (!is_literal(s))
+			return false;
+		if (!found && str_among(s, words, ARRAY_SIZE(words)))
+			found = true;
+		else if (found ? cls && cls != VERB_NOUN && cls != VERB_READ : cls != VERB_NOUN)
+			return false; /* before it only words that are known to name things */
+	}
+	return found;
+}
+
 /* Packages that come over a connection anybody on the way can change. */
 static void plain_sources(struct ctx *cx, struct call *c)
 {
@@ -388,12 +414,14 @@ void call_base(struct ctx *cx, struct call *c)
 	const struct know_cmd *cmd = c->cmd;
 	enum rein_level level = cmd->level;
 	struct range at = c->sub_at.end ? c->sub_at : c->argv[0].at;
+	bool reads;
 
 	if (c->acts & ACT_MUTATE && cmd->mutate > level)
 		level = cmd->mutate;
 	if (c->acts & ACT_KEEP && level > REIN_LEVEL_RISKY)
 		level = REIN_LEVEL_RISKY;
-	if (c->acts & ACT_RDONLY || (level == REIN_LEVEL_RISKY && asks(c)))
+	reads = level <= REIN_LEVEL_RISKY && c->unknown_sub && reads_words(cx, c);
+	if (c->acts & ACT_RDONLY || reads || (level == REIN_LEVEL_RISKY && asks(c)))
 		level = 0;
 	/* a connection that is told nothing only shows who answers */
 	if (str_is(rein_str(cmd->name), "s_client") && c->io->piped && c->io->in.known && c->io->in.text.n < 3)
@@ -446,7 +474,7 @@ void call_base(struct ctx *cx, struct call *c)
 	if (c->hole_opt && !cmd->any)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
 		     "an option is only known when it runs");
-	if (c->unknown_sub && cmd->n_subs && !cmd->sub_any)
+	if (c->unknown_sub && cmd->n_subs && !cmd->sub_any && !reads)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY,
 		     reach_of(c, REIN_LEVEL_RISKY), c->ops.n ? c->ops.v[0].at : at,
 		     c->ops.n ? show(cx, c->ops.v[0].s) : NULL, "a sub-command that is not known");
@@ -547,6 +575,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	struct rein_str cwd = cx->cwd;
 	bool cwd_unknown = cx->cwd_unknown;
 
+	if (n == 2 && cmd->style != STYLE_NONE && str_in(v[1].s, "--version -version -V --help -help"))
+		return data_unknown(0);
 	c.chain[c.n_chain++] = cmd;
 	parse_call(cx, &c);
 	for (size_t k = c.n_chain; k-- > 0 && !h;)

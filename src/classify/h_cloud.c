@@ -183,6 +183,8 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		verb = verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true, c->acts & ACT_DRY);
 	if (verb != VERB_READ && verb != VERB_NOUN)
 		protect_service(cx, c);
+	if (from && (verb == VERB_CREATE || verb == VERB_CHANGE) && str_in(c->ops.v[0].s, "iam sso-admin identitystore organizations"))
+		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->ops.v[1].at, c->ops.v[1].s, "changes who may do what at a service");
 	for (size_t i = 0; i < c->ops.n && i < 3; i++)
 		if (str_in(c->ops.v[i].s, "config configure settings"))
 			protect_config(cx, c);
@@ -228,6 +230,8 @@ struct data h_gh(struct ctx *cx, struct call *c)
 	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "token"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at,
 		    STR("token"), "prints a credential");
+	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "status") && call_has(c, "-t"))
+		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at, STR("-t"), "prints a credential");
 	/* git fetches it; nothing changes at the service */
 	if (c->ops.n > 1 && ((str_in(c->ops.v[0].s, "pr mr") && str_is(c->ops.v[1].s, "checkout")) ||
 			     (str_is(c->ops.v[0].s, "repo") && str_is(c->ops.v[1].s, "clone")))) {
