@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the arguments of a known program the way the program does: clusters, attached and separate
- * values, abbreviations, "--", sub-commands; and what the program does by itself, whatever its words are.
+ * Reading the arguments of a known program the way the program does: clusters, attached and
+ * separate values, abbreviations, "--", sub-commands; and what the program does by itself, whatever
+ * its words are.
  */
 #include "classify/internal.h"
 
@@ -364,23 +365,27 @@ static void guards_stopped(struct ctx *cx, struct call *c)
 /* mokutil --list-enrolled: nothing but an option whose name says that it shows something */
 static bool asks(const struct call *c)
 {
-	static const char *const words[] = {"--list", "--show", "--print", "--get-", "--query", "--status", "--info", "--describe", "--dump-config"};
+	static const char *const words[] = {"--list", "--show",	    "--print",
+					    "--get-", "--query",    "--status",
+					    "--info", "--describe", "--dump-config"};
 
 	if (c->ops.n || c->argc != 2 || c->cmd != c->top)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (str_starts(c->argv[1].s, words[i]) && !memchr(c->argv[1].s.p, '=', c->argv[1].s.n))
+		if (str_starts(c->argv[1].s, words[i]) &&
+		    !memchr(c->argv[1].s.p, '=', c->argv[1].s.n))
 			return true;
 	return false;
 }
 
 /*
- * "wp plugin list", "krew list": the sub-command is not in the table of a tool that has one, but it is two or three
- * words of which the last that is a verb can only mean one thing.
+ * "wp plugin list", "krew list": the sub-command is not in the table of a tool that has one, but it
+ * is two or three words of which the last that is a verb can only mean one thing.
  */
 static bool reads_words(struct ctx *cx, const struct call *c)
 {
-	static const struct rein_str words[] = {WORD("list"), WORD("ls"), WORD("show"), WORD("status"), WORD("info"), WORD("version"),
+	static const struct rein_str words[] = {WORD("list"),	  WORD("ls"),	WORD("show"),
+						WORD("status"),	  WORD("info"), WORD("version"),
 						WORD("describe"), WORD("help")};
 	bool found = false;
 
@@ -404,8 +409,10 @@ static bool reads_words(struct ctx *cx, const struct call *c)
 static void plain_sources(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 1; i < c->argc; i++)
-		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") && !str_has(c->argv[i].s, "://127."))
-			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") &&
+		    !str_has(c->argv[i].s, "://127."))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->argv[i].at, show(cx, c->argv[i].s),
 			     "installs code that comes without encryption");
 }
 
@@ -450,7 +457,8 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
-	if (str_in(rein_str(c->chain[c->n_chain > 1]->name), "config c set configure defaults env gsettings dconf"))
+	if (str_in(rein_str(c->chain[c->n_chain > 1]->name),
+		   "config c set configure defaults env gsettings dconf"))
 		protect_config(cx, c);
 	if (level && kind_of(c) == REIN_FACT_PACKAGE)
 		plain_sources(cx, c);
@@ -506,21 +514,26 @@ static void bang_commands(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 1; i < c->argc; i++)
 		if (str_has(c->argv[i].s, "!"))
-			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->argv[i].at, show(cx, c->argv[i].s),
 			     "leaves the program for the shell");
 }
 
-/* A sub-command nobody told us about can still say what it does: dotnet ef database drop, doctrine:schema:drop. */
+/* A sub-command nobody told us about can still say what it does: dotnet ef database drop,
+ * doctrine:schema:drop. */
 static void telling_words(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 0; i < c->ops.n && i < 4; i++) {
 		struct rein_str s = c->ops.v[i].s;
 		bool compound = s.n && (memchr(s.p, '-', s.n) || memchr(s.p, '_', s.n));
 
-		/* of a tool that also takes names, only whole words count: a test may be called delete-user */
-		if (!s.n || (compound && (i || c->cmd->sub_any)) || verb_class(cx, s) != VERB_DELETE)
+		/* of a tool that also takes names, only whole words count: a test may be called
+		 * delete-user */
+		if (!s.n || (compound && (i || c->cmd->sub_any)) ||
+		    verb_class(cx, s) != VERB_DELETE)
 			continue;
-		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, reach_of(c, REIN_LEVEL_DESTRUCTIVE), c->ops.v[i].at, show(cx, s),
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE,
+		     reach_of(c, REIN_LEVEL_DESTRUCTIVE), c->ops.v[i].at, show(cx, s),
 		     "a sub-command whose name says that it removes something");
 		return;
 	}
@@ -540,7 +553,8 @@ static struct data default_run(struct ctx *cx, struct call *c)
 	if (has_note(c, "search")) {
 		rummage_search(cx, c);
 		if (call_has(c, "-l") || call_has(c, "--files"))
-			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL, c->ops.n > 1 ? c->ops.n - 1 : 0);
+			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
+							c->ops.n > 1 ? c->ops.n - 1 : 0);
 	}
 	if (has_note(c, "pager"))
 		pager_commands(cx, c);
@@ -562,7 +576,8 @@ static struct data default_run(struct ctx *cx, struct call *c)
 /* Programs that list names, or hand them on as they are. */
 static bool keeps_names(const struct know_cmd *cmd)
 {
-	return str_in(rein_str(cmd->name), "find gfind bfind fd fdfind git grep egrep fgrep rg ag ack sort head tail uniq shuf tac cat tee");
+	return str_in(rein_str(cmd->name), "find gfind bfind fd fdfind git grep egrep fgrep rg ag "
+					   "ack sort head tail uniq shuf tac cat tee");
 }
 
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
@@ -575,7 +590,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	struct rein_str cwd = cx->cwd;
 	bool cwd_unknown = cx->cwd_unknown;
 
-	if (n == 2 && cmd->style != STYLE_NONE && str_in(v[1].s, "--version -version -V --help -help"))
+	if (n == 2 && cmd->style != STYLE_NONE &&
+	    str_in(v[1].s, "--version -version -V --help -help"))
 		return data_unknown(0);
 	c.chain[c.n_chain++] = cmd;
 	parse_call(cx, &c);

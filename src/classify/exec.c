@@ -80,10 +80,12 @@ bool path_is_tool(struct ctx *cx, struct rein_str p)
 {
 	enum place place;
 
-	if (!str_has(p, "/node_modules/.bin/") && !str_has(p, "venv/bin/") && !str_has(p, "/vendor/bin/") && !str_has(p, "/bin/rails"))
+	if (!str_has(p, "/node_modules/.bin/") && !str_has(p, "venv/bin/") &&
+	    !str_has(p, "/vendor/bin/") && !str_has(p, "/bin/rails"))
 		return false;
 	place = path_spot(cx, p).place;
-	return place == PLACE_WORKSPACE || place == PLACE_REGEN || place == PLACE_HOME || place == PLACE_UNKNOWN;
+	return place == PLACE_WORKSPACE || place == PLACE_REGEN || place == PLACE_HOME ||
+	       place == PLACE_UNKNOWN;
 }
 
 static bool trusted_path(struct ctx *cx, struct rein_str p)
@@ -194,7 +196,9 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	if (trusted_path(cx, p))
 		return exec_named(cx, v, n, io);
 	/* what a project builds itself with, unless it was written just now */
-	if (str_in(base, "gradlew mvnw manage.py artisan configure waf pants mill sbt lein bazelisk x.py mach") && !vfile_find(cx, self.s))
+	if (str_in(base, "gradlew mvnw manage.py artisan configure waf pants mill sbt lein "
+			 "bazelisk x.py mach") &&
+	    !vfile_find(cx, self.s))
 		return exec_named(cx, v, n, io);
 	effect_script(cx, &self, NULL);
 	/* a file of one's own with a well-known name: judge both */

@@ -233,8 +233,10 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 	}
 	if (write_special(cx, &s, f))
 		return;
-	if (!append && (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
-		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s), "overwrites a database");
+	if (!append &&
+	    (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
+		     "overwrites a database");
 	/* sed -i … $(git ls-files): which file is not known, but where it lies */
 	if (s.place == PLACE_UNKNOWN && names_own(cx, f))
 		s.place = PLACE_WORKSPACE;
@@ -545,7 +547,8 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 		return;
 	}
 	/* an address is a credential when a password is in it */
-	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") && !memchr(value->s.p, '@', value->s.n))
+	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") &&
+	    !memchr(value->s.p, '@', value->s.n))
 		return;
 	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),

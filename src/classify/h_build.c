@@ -11,7 +11,8 @@ static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 }
 
 static const char risky_targets[] =
-	"install uninstall deploy publish release push destroy teardown drop reset migrate seed nuke "
+	"install uninstall deploy publish release push destroy teardown drop reset migrate seed "
+	"nuke "
 	"purge prod production distclean mrproper rollback down upload postinstall preinstall ship "
 	"promote bootstrap provision apply wipe flash program burn erase";
 
@@ -36,9 +37,11 @@ static bool risky_name(struct rein_str s, const char *list)
 static void target(struct ctx *cx, const struct field *f)
 {
 	if (risky_name(f->s, gone_targets))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s, "a target whose name says that it destroys");
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
+		    "a target whose name says that it destroys");
 	else if (!is_literal(f->s) || risky_name(f->s, risky_targets))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s, "a target that reaches beyond the workspace");
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s,
+		    "a target that reaches beyond the workspace");
 }
 
 struct data h_make(struct ctx *cx, struct call *c)
@@ -86,20 +89,24 @@ static struct data in_workspace(struct ctx *cx, struct call *c)
 
 static bool is_source(struct rein_str s)
 {
-	return memchr(s.p, '/', s.n) || str_ends(s, ".js") || str_ends(s, ".ts") || str_ends(s, ".mjs") || str_ends(s, ".cjs") ||
-	       str_ends(s, ".tsx") || str_ends(s, ".jsx");
+	return memchr(s.p, '/', s.n) || str_ends(s, ".js") || str_ends(s, ".ts") ||
+	       str_ends(s, ".mjs") || str_ends(s, ".cjs") || str_ends(s, ".tsx") ||
+	       str_ends(s, ".jsx");
 }
 
 /*
- * A script the project names. Some runners start programs as well: "yarn tsc", "pdm run pytest". Package managers have
- * sub-commands of their own, for which the tables say all there is to say.
+ * A script the project names. Some runners start programs as well: "yarn tsc", "pdm run pytest".
+ * Package managers have sub-commands of their own, for which the tables say all there is to say.
  */
 struct data h_npmrun(struct ctx *cx, struct call *c)
 {
 	bool bare = c->cmd == c->top && c->cmd->n_subs && c->ops.n;
 	size_t at = c->rest < c->argc ? c->rest : bare ? c->op_at[0] : c->argc;
-	bool named = c->cmd == c->top || str_in(rein_str(c->cmd->name), "run run-script rum urn script exec");
-	const struct field *name = at < c->argc ? &c->argv[at] : c->ops.n && named ? &c->ops.v[0] : NULL;
+	bool named = c->cmd == c->top ||
+		     str_in(rein_str(c->cmd->name), "run run-script rum urn script exec");
+	const struct field *name = at < c->argc	       ? &c->argv[at]
+				   : c->ops.n && named ? &c->ops.v[0]
+						       : NULL;
 
 	if (str_is(rein_str(c->cmd->name), "workspace") && c->ops.n > 1)
 		return in_workspace(cx, c);

@@ -49,19 +49,26 @@ static void secret_reads(struct ctx *cx, struct call *c)
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
 			      "get-federation-token generate-data-key get-authorization-token "
-			      "create-for-rbac create-access-key create-service-specific-credential get-password-data "
-			      "list-connection-strings list-publishing-credentials list-publishing-profiles generate-sas "
+			      "create-for-rbac create-access-key "
+			      "create-service-specific-credential get-password-data "
+			      "list-connection-strings list-publishing-credentials "
+			      "list-publishing-profiles generate-sas "
 			      "get-credential-report get-login export-secret-keys") ||
-		    (str_is(rein_str(c->top->name), "az") && i && str_in(s, "list show list-keys") &&
-		     str_in(c->ops.v[i - 1].s, "keys key credential credentials connection-string admin-key query-key")) ||
+		    (str_is(rein_str(c->top->name), "az") && i &&
+		     str_in(s, "list show list-keys") &&
+		     str_in(c->ops.v[i - 1].s, "keys key credential credentials connection-string "
+					       "admin-key query-key")) ||
 		    (str_is(rein_str(c->top->name), "az") && i > 1 && str_is(s, "list-keys")) ||
-		    (i && str_is(s, "create") && str_in(c->ops.v[i - 1].s, "keys token tokens credentials credential")))
+		    (i && str_is(s, "create") &&
+		     str_in(c->ops.v[i - 1].s, "keys token tokens credentials credential")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "hands out credentials");
-		else if (secret && str_in(s, "access read get reveal download export show "
-					     "get-parameter get-parameters get-parameters-by-path") &&
-			 i && !str_is(rein_str(c->top->name), "consul") && (str_has(c->ops.v[i - 1].s, "secret") ||
-			       str_in(c->ops.v[i - 1].s, "versions kv secret")) )
+		else if (secret &&
+			 str_in(s, "access read get reveal download export show "
+				   "get-parameter get-parameters get-parameters-by-path") &&
+			 i && !str_is(rein_str(c->top->name), "consul") &&
+			 (str_has(c->ops.v[i - 1].s, "secret") ||
+			  str_in(c->ops.v[i - 1].s, "versions kv secret")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");
 	}
@@ -180,11 +187,14 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	if (copies(cx, c))
 		return data_unknown(TAINT_NET | cx->seen);
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
-		verb = verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true, c->acts & ACT_DRY);
+		verb = verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
+				    c->acts & ACT_DRY);
 	if (verb != VERB_READ && verb != VERB_NOUN)
 		protect_service(cx, c);
-	if (from && (verb == VERB_CREATE || verb == VERB_CHANGE) && str_in(c->ops.v[0].s, "iam sso-admin identitystore organizations"))
-		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->ops.v[1].at, c->ops.v[1].s, "changes who may do what at a service");
+	if (from && (verb == VERB_CREATE || verb == VERB_CHANGE) &&
+	    str_in(c->ops.v[0].s, "iam sso-admin identitystore organizations"))
+		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->ops.v[1].at,
+		    c->ops.v[1].s, "changes who may do what at a service");
 	for (size_t i = 0; i < c->ops.n && i < 3; i++)
 		if (str_in(c->ops.v[i].s, "config configure settings"))
 			protect_config(cx, c);
@@ -230,8 +240,10 @@ struct data h_gh(struct ctx *cx, struct call *c)
 	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "token"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at,
 		    STR("token"), "prints a credential");
-	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "status") && call_has(c, "-t"))
-		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at, STR("-t"), "prints a credential");
+	if (c->ops.n > 1 && str_is(c->ops.v[0].s, "auth") && str_is(c->ops.v[1].s, "status") &&
+	    call_has(c, "-t"))
+		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at,
+		    STR("-t"), "prints a credential");
 	/* git fetches it; nothing changes at the service */
 	if (c->ops.n > 1 && ((str_in(c->ops.v[0].s, "pr mr") && str_is(c->ops.v[1].s, "checkout")) ||
 			     (str_is(c->ops.v[0].s, "repo") && str_is(c->ops.v[1].s, "clone")))) {

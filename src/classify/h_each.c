@@ -258,5 +258,6 @@ struct data h_fd(struct ctx *cx, struct call *c)
 			exec_argv(cx, v.v, v.n, &inner);
 		return data_unknown(0);
 	}
-	return data_unknown(names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL, c->ops.n > 1 ? c->ops.n - 1 : 0));
+	return data_unknown(names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
+					c->ops.n > 1 ? c->ops.n - 1 : 0));
 }

@@ -441,11 +441,14 @@ struct data h_interp(struct ctx *cx, struct call *c)
 	if (module && !strcmp(lang, "python")) {
 		struct fields v = {0};
 
-		if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") && module_words(cx, c, module))
+		if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") &&
+		    module_words(cx, c, module))
 			return finish(cx, c);
-		if (str_in(module->val.s, "pstats pickletools inspect gzip uuid locale encodings json.tool this calendar site sysconfig platform py_compile "
-					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "build tabnanny trace symtable zipapp webbrowser")) {
+		if (str_in(module->val.s,
+			   "pstats pickletools inspect gzip uuid locale encodings json.tool this "
+			   "calendar site sysconfig platform py_compile "
+			   "compileall tokenize ast dis unittest doctest timeit venv "
+			   "build tabnanny trace symtable zipapp webbrowser")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);
@@ -475,12 +478,14 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		return finish(cx, c);
 	}
 	/* python manage.py …, php artisan …: known programs in their own right */
-	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush setup.py") && !vfile_find(cx, c->ops.v[0].s)) {
+	if (c->ops.n &&
+	    str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush setup.py") &&
+	    !vfile_find(cx, c->ops.v[0].s)) {
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}
-	if (c->ops.n && path_is_tool(cx, path_resolve(cx, c->ops.v[0].s)) && know_find(cx, str_base(c->ops.v[0].s)) &&
-	    !vfile_find(cx, c->ops.v[0].s)) {
+	if (c->ops.n && path_is_tool(cx, path_resolve(cx, c->ops.v[0].s)) &&
+	    know_find(cx, str_base(c->ops.v[0].s)) && !vfile_find(cx, c->ops.v[0].s)) {
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}

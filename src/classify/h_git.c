@@ -251,7 +251,8 @@ static bool lists_names(const struct call *c, struct rein_str sub)
 		return true;
 	for (size_t i = 1; i < c->argc; i++)
 		if ((str_is(sub, "diff") && str_is(c->argv[i].s, "--name-only")) ||
-		    (str_is(sub, "grep") && str_in(c->argv[i].s, "-l --files-with-matches --name-only")))
+		    (str_is(sub, "grep") &&
+		     str_in(c->argv[i].s, "-l --files-with-matches --name-only")))
 			return true;
 	return false;
 }

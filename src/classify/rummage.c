@@ -92,13 +92,15 @@ void rummage_filter(struct ctx *cx, const struct call *c)
 			continue;
 		while (name.n && strchr(".[\"", name.p[0]))
 			name = str_from(name, 1);
-		while (n < name.n && (name.p[n] == '_' || (name.p[n] >= 'A' && name.p[n] <= 'Z') || (name.p[n] >= '0' && name.p[n] <= '9')))
+		while (n < name.n && (name.p[n] == '_' || (name.p[n] >= 'A' && name.p[n] <= 'Z') ||
+				      (name.p[n] >= '0' && name.p[n] <= '9')))
 			n++;
 		if (!n)
-			say(cx, REIN_REACH_READONLY, c->ops.v[0].at, s, "reads the whole environment");
+			say(cx, REIN_REACH_READONLY, c->ops.v[0].at, s,
+			    "reads the whole environment");
 		else if (env_is_secret(cx, str_to(name, n)))
-			fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[0].at, show(cx, str_to(name, n)),
-			     "prints a credential");
+			fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			     c->ops.v[0].at, show(cx, str_to(name, n)), "prints a credential");
 	}
 }
 
@@ -120,11 +122,17 @@ void rummage_store(struct ctx *cx, const struct data *d, const struct field *to)
 		say(cx, REIN_REACH_CONTAINED, to->at, to->s, "keeps a text that may hold credentials in a file");
 }
 
-/* A directory whose files are copied as a whole: programs keep their credentials somewhere below these. */
+/* A directory whose files are copied as a whole: programs keep their credentials somewhere below
+ * these. */
 void rummage_tree(struct ctx *cx, const struct field *f)
 {
-	static const struct rein_str dirs[] = {WORD("/.config"), WORD("/.local"), WORD("/.local/share"), WORD("/Library"),
-					       WORD("/Library/Application Support"), WORD("/.var/app"), WORD("/AppData")};
+	static const struct rein_str dirs[] = {WORD("/.config"),
+					       WORD("/.local"),
+					       WORD("/.local/share"),
+					       WORD("/Library"),
+					       WORD("/Library/Application Support"),
+					       WORD("/.var/app"),
+					       WORD("/AppData")};
 	struct spot s = path_spot(cx, f->s);
 
 	if (s.place != PLACE_HOME || s.path.n <= cx->home.n)

@@ -70,7 +70,8 @@ int verb_class(struct ctx *cx, struct rein_str w)
 	if (best)
 		return best;
 	if (memrchr(w.p, ':', w.n)) { /* ps:restart: the verb is the last one */
-		struct rein_str last = str_from(w, (size_t)((const char *)memrchr(w.p, ':', w.n) - w.p) + 1);
+		struct rein_str last =
+			str_from(w, (size_t)((const char *)memrchr(w.p, ':', w.n) - w.p) + 1);
 
 		best = verb_exact(cx, last.p, last.n);
 		if (best && best != VERB_READ && best != VERB_NOUN)
@@ -131,16 +132,19 @@ static bool empties(const char *program, const struct field *ops, size_t i)
 }
 
 /*
- * "url-maps delete", "search service create": words that read where they are the verb also name groups of things, and
- * then the verb comes after them.
+ * "url-maps delete", "search service create": words that read where they are the verb also name
+ * groups of things, and then the verb comes after them.
  */
 static bool names_group(struct rein_str w)
 {
 	static const struct rein_str words[] = {
-		WORD("log"), WORD("logs"), WORD("search"), WORD("test"), WORD("url"), WORD("health"), WORD("report"), WORD("events"),
-		WORD("audit"), WORD("history"), WORD("process"), WORD("query"), WORD("diagnostic"), WORD("checks"), WORD("scan"),
-		WORD("docs"), WORD("plan"), WORD("top"), WORD("select"), WORD("filter"), WORD("lookup"), WORD("status"), WORD("version"),
-		WORD("info"), WORD("preview"), WORD("metric"), WORD("monitor"), WORD("data"),
+		WORD("log"),	    WORD("logs"),    WORD("search"),  WORD("test"),
+		WORD("url"),	    WORD("health"),  WORD("report"),  WORD("events"),
+		WORD("audit"),	    WORD("history"), WORD("process"), WORD("query"),
+		WORD("diagnostic"), WORD("checks"),  WORD("scan"),    WORD("docs"),
+		WORD("plan"),	    WORD("top"),     WORD("select"),  WORD("filter"),
+		WORD("lookup"),	    WORD("status"),  WORD("version"), WORD("info"),
+		WORD("preview"),    WORD("metric"),  WORD("monitor"), WORD("data"),
 	};
 	size_t n = 0;
 
@@ -153,14 +157,19 @@ static bool names_group(struct rein_str w)
 static bool about_rights(const struct field *ops, size_t n)
 {
 	for (size_t i = 0; i < n && i < 4; i++)
-		if (str_in(ops[i].s, "iam role roles rolebinding role-binding role-bindings rolebindings clusterrolebinding policy-binding acl acls permission permissions "
-				     "collaborator collaborators ssh-key ssh-keys deploy-key deploy-keys service-account service-accounts "
-				     "access-token access-tokens api-keys api-key firewall-rules firewall-rule policy policies"))
+		if (str_in(ops[i].s,
+			   "iam role roles rolebinding role-binding role-bindings rolebindings "
+			   "clusterrolebinding policy-binding acl acls permission permissions "
+			   "collaborator collaborators ssh-key ssh-keys deploy-key deploy-keys "
+			   "service-account service-accounts "
+			   "access-token access-tokens api-keys api-key firewall-rules "
+			   "firewall-rule policy policies"))
 			return true;
 	return false;
 }
 
-int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known, bool dry)
+int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known,
+		 bool dry)
 {
 	const struct field *pending = NULL;
 	int pending_cls = 0;
@@ -208,8 +217,10 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 			break;
 	}
 	if (pending) {
-		if (known && (pending_cls == VERB_CREATE || pending_cls == VERB_CHANGE) && about_rights(ops, n))
-			fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, pending->at, show(cx, pending->s),
+		if (known && (pending_cls == VERB_CREATE || pending_cls == VERB_CHANGE) &&
+		    about_rights(ops, n))
+			fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     pending->at, show(cx, pending->s),
 			     "changes who may do what at a service");
 		else if (known || pending_cls == VERB_DANGER)
 			verb_fact(cx, pending_cls, pending);
