@@ -13,12 +13,23 @@ static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 static const char risky_targets[] =
 	"install uninstall deploy publish release push destroy teardown drop reset migrate seed "
 	"nuke "
-	"purge prod production distclean mrproper rollback down upload postinstall preinstall ship "
+	"purge distclean mrproper rollback down upload postinstall preinstall ship "
 	"promote bootstrap provision apply wipe flash program burn erase";
 
 static const char gone_targets[] = "destroy drop reset wipe nuke purge fresh teardown flush";
 
+static bool name_has(struct rein_str s, const char *list);
+
+/* "build:prod" builds; "prod" alone does something there */
 static bool risky_name(struct rein_str s, const char *list)
+{
+	if (list == risky_targets && name_has(s, "prod production live") &&
+	    !name_has(s, "build test lint check compile bundle start preview dev watch"))
+		return true;
+	return name_has(s, list);
+}
+
+static bool name_has(struct rein_str s, const char *list)
 {
 	size_t i = 0;
 
@@ -34,8 +45,12 @@ static bool risky_name(struct rein_str s, const char *list)
 	return false;
 }
 
-static void target(struct ctx *cx, const struct field *f)
+static void target(struct ctx *cx, const struct call *c, const struct field *f)
 {
+	/* what Maven installs it puts beside the packages it fetched; Spotless applies a format */
+	if ((str_is(f->s, "install") && str_starts(rein_str(c->top->name), "mvn")) ||
+	    str_is(f->s, "spotless:apply"))
+		return;
 	if (risky_name(f->s, gone_targets))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
 		    "a target whose name says that it destroys");
@@ -57,7 +72,7 @@ struct data h_make(struct ctx *cx, struct call *c)
 		else if (g->opt->role == ROLE_CONFIG)
 			effect_script(cx, &g->val, "make");
 		else if (g->opt->role == ROLE_TARGET)
-			target(cx, &g->val);
+			target(cx, c, &g->val);
 	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "builds what the workspace describes");
@@ -71,7 +86,7 @@ struct data h_make(struct ctx *cx, struct call *c)
 			    "makes another program run every line");
 		if (memchr(s.p, '=', s.n))
 			continue;
-		target(cx, &c->ops.v[i]);
+		target(cx, c, &c->ops.v[i]);
 	}
 	return data_unknown(0);
 }

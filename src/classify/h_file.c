@@ -45,12 +45,19 @@ static struct field target_of(struct call *c, size_t *sources)
 	return c->ops.v[c->ops.n - 1];
 }
 
+static bool bad_mode(struct rein_str m);
+
 struct data h_cp(struct ctx *cx, struct call *c)
 {
 	size_t n;
 	struct field to = target_of(c, &n);
+	const struct got *mode = call_opt(c, "-m"); /* install -m 4755 */
 
 	call_base(cx, c);
+	if (!mode)
+		mode = call_opt(c, "--mode");
+	if (mode && to.s.n && bad_mode(mode->val.s))
+		effect_attr(cx, &to, false, true);
 	for (size_t i = 0; i < n; i++) {
 		effect_read(cx, &c->ops.v[i]);
 		rummage_tree(cx, &c->ops.v[i]);
