@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the arguments of a known program the way the program does: clusters, attached and separate
- * values, abbreviations, "--", sub-commands. Roles of options and operands then become effects.
+ * Reading the arguments of a known program the way the program does: clusters, attached and
+ * separate values, abbreviations, "--", sub-commands; and what the program does by itself, whatever
+ * its words are.
  */
 #include "classify/internal.h"
 
@@ -309,247 +310,6 @@ struct data exec_rest(struct ctx *cx, struct call *c, size_t from)
 	return exec_argv(cx, c->argv + from, c->argc - from, c->io);
 }
 
-/* ------------------------------------------------------------ effects of roles */
-
-static void remote_path(struct ctx *cx, struct call *c, const struct field *f, bool last)
-{
-	const char *colon = memchr(f->s.p, ':', f->s.n), *slash = memchr(f->s.p, '/', f->s.n);
-	bool remote = colon && (!slash || colon < slash) && f->s.p[0] != '.';
-
-	(void)c;
-	if (str_starts(f->s, "rsync://") || str_starts(f->s, "sftp://"))
-		remote = true;
-	if (last && remote) {
-		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
-		     show(cx, f->s), "copies files to another machine");
-	} else if (remote) {
-		cx->seen |= TAINT_NET;
-		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at,
-		     show(cx, f->s), "copies files from another machine");
-	} else if (last) {
-		effect_write(cx, f, false);
-		vfile_put(cx, f->s, data_unknown(TAINT_NET | TAINT_FILE), false);
-	} else {
-		effect_read(cx, f);
-	}
-}
-
-static void run_shell_word(struct ctx *cx, struct call *c, const struct field *f)
-{
-	struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
-	struct io io = {.in = c->io->in, .piped = c->io->piped};
-
-	if (d.known) {
-		run_text(cx, f->s, f->at, &io);
-		return;
-	}
-	/* parts are known: what can be read of it still counts */
-	run_text(cx, f->s, f->at, &io);
-	effect_code(cx, &d, "shell", f->at);
-}
-
-/* PowerShell is not read as such: its cmdlets are programs, its ways to run text are words. */
-static void powershell_words(struct ctx *cx, const struct field *f)
-{
-	static const struct {
-		const char *word;
-		enum rein_level level;
-		const char *why;
-	} rows[] = {
-		{"invoke-expression", REIN_LEVEL_DANGEROUS, "runs text as code"},
-		{"iex ", REIN_LEVEL_DANGEROUS, "runs text as code"},
-		{"|iex", REIN_LEVEL_DANGEROUS, "runs text as code"},
-		{"| iex", REIN_LEVEL_DANGEROUS, "runs text as code"},
-		{"downloadstring", REIN_LEVEL_DANGEROUS, "downloads code"},
-		{"frombase64string", REIN_LEVEL_DANGEROUS, "decodes what it runs"},
-		{"remove-item", REIN_LEVEL_DESTRUCTIVE, "deletes files"},
-		{"clear-content", REIN_LEVEL_DESTRUCTIVE, "empties files"},
-		{"format-volume", REIN_LEVEL_DESTRUCTIVE, "formats a disk"},
-		{"clear-disk", REIN_LEVEL_DESTRUCTIVE, "empties a disk"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (str_has_ci(f->s, rows[i].word) && !str_has_ci(f->s, "-whatif"))
-			fact(cx, REIN_FACT_EXEC, rows[i].level, REIN_REACH_CONTAINED, f->at, rows[i].word,
-			     rows[i].why);
-}
-
-void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f)
-{
-	switch (role) {
-	case ROLE_READ:
-		if (c->acts & ACT_DELOP)
-			effect_delete(cx, f, c->acts & ACT_REC);
-		else if (c->acts & ACT_INPLACE)
-			effect_modify(cx, f);
-		else
-			effect_read(cx, f);
-		return;
-	case ROLE_WRITE:
-	case ROLE_OUTPREFIX:
-		if (c->acts & ACT_OUTSTD)
-			effect_read(cx, f);
-		else
-			effect_write(cx, f, false);
-		return;
-	case ROLE_APPEND:
-		effect_write(cx, f, true);
-		return;
-	case ROLE_MAKE:
-		effect_make(cx, f);
-		return;
-	case ROLE_MODIFY:
-		if (c->acts & (ACT_OUTSTD | ACT_RDONLY))
-			effect_read(cx, f);
-		else
-			effect_modify(cx, f);
-		return;
-	case ROLE_DELETE:
-		if (c->acts & (ACT_OUTSTD | ACT_RDONLY))
-			effect_read(cx, f);
-		else
-			effect_delete(cx, f, c->acts & ACT_REC);
-		return;
-	case ROLE_MOVE:
-		effect_read(cx, f);
-		effect_delete(cx, f, true);
-		return;
-	case ROLE_ATTR:
-		effect_attr(cx, f, c->acts & ACT_REC, false);
-		return;
-	case ROLE_DEVICE:
-		if (!(c->acts & ACT_RDONLY))
-			effect_device(cx, f);
-		return;
-	case ROLE_SHELL:
-		if (str_in(rein_str(c->top->name), "pwsh powershell powershell.exe"))
-			powershell_words(cx, f);
-		run_shell_word(cx, c, f);
-		return;
-	case ROLE_PROG:
-		if (!f->s.n)
-			return;
-		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
-		     show(cx, f->s), "an option makes the program execute another one");
-		run_shell_word(cx, c, f);
-		return;
-	case ROLE_SCRIPT:
-		effect_script(cx, f, c->top->lang ? c->top->lang : NULL);
-		return;
-	case ROLE_CODE: {
-		struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
-
-		effect_code(cx, &d, c->top->lang ? c->top->lang : "shell", f->at);
-		return;
-	}
-	case ROLE_CONFIG:
-		effect_read(cx, f);
-		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at,
-		     show(cx, f->s), "reads a configuration that can execute things");
-		return;
-	case ROLE_ENV: {
-		const char *eq = memchr(f->s.p, '=', f->s.n);
-		struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s;
-		struct field val = sub_field(f, eq ? str_from(f->s, name.n + 1) : STR(""));
-
-		effect_env(cx, name, &val, f->at);
-		return;
-	}
-	case ROLE_URL:
-		cx->seen |= TAINT_NET;
-		http_scan(cx, STR("GET"), f->s, STR(""), false, f->at);
-		return;
-	case ROLE_HOST:
-		cx->seen |= TAINT_NET;
-		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_SAFE, REIN_REACH_READONLY, f->at,
-		     show(cx, f->s), "connects");
-		return;
-	case ROLE_UPLOAD:
-		effect_upload(cx, f);
-		return;
-	case ROLE_SQL:
-		if (has_hole(f->s) && !(f->taint & TAINT_NUMBER))
-			fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
-			     NULL, "runs SQL that is only partly known");
-		sql_scan(cx, f->s, f->at, c->top->name, false, c->acts & ACT_RDONLY);
-		return;
-	case ROLE_CWD:
-	case ROLE_BODY:
-	case ROLE_METHOD:
-	case ROLE_REMOTE:
-	case ROLE_CMD:
-	case ROLE_TARGET:
-	case ROLE_DATA:
-	case ROLE_NONE:
-	case ROLE__MAX:
-		return;
-	}
-}
-
-/* The role of operand i of n, given the roles declared. */
-static enum know_role operand_role(const struct call *c, size_t i, size_t n)
-{
-	const struct know_cmd *cmd = c->cmd;
-	size_t from = c->acts & ACT_SHIFT ? 1 : 0, roles = cmd->n_args, tail, k;
-
-	if (!roles)
-		return cmd->any ? ROLE_DATA : ROLE_NONE;
-	if (cmd->star < 0)
-		return i + from < roles ? (enum know_role)cmd->args[i + from] : ROLE_NONE;
-	tail = roles - (size_t)cmd->star - 1;
-	if (c->acts & ACT_TDIR)
-		tail = 0;
-	k = i + from;
-	if (k < (size_t)cmd->star)
-		return (enum know_role)cmd->args[k];
-	if (i + tail >= n)
-		return (enum know_role)cmd->args[roles - (n - i)];
-	return (enum know_role)cmd->args[cmd->star];
-}
-
-static void operands(struct ctx *cx, struct call *c)
-{
-	for (size_t i = 0; i < c->ops.n; i++) {
-		enum know_role role = operand_role(c, i, c->ops.n);
-
-		if (i >= 1000 && !cx_step(cx))
-			return;
-
-		if (role == ROLE_REMOTE)
-			remote_path(cx, c, &c->ops.v[i], i + 1 == c->ops.n && c->ops.n > 1);
-		else if (role == ROLE_NONE && path_spot(cx, c->ops.v[i].s).secret)
-			effect_read(cx, &c->ops.v[i]);
-		else
-			role_effect(cx, c, role, &c->ops.v[i]);
-	}
-}
-
-void call_effects(struct ctx *cx, struct call *c)
-{
-	for (size_t i = 0; i < c->n_got; i++) {
-		const struct got *g = &c->got[i];
-
-		if (g->opt->role == ROLE_CWD && g->val.s.n) {
-			undo_push_cwd(cx);
-			cx->cwd = path_resolve(cx, g->val.s);
-			cx->cwd_unknown = !cx->cwd.n || cx->cwd.p[0] == HOLE;
-		}
-	}
-	for (size_t i = 0; i < c->n_got; i++) {
-		const struct got *g = &c->got[i];
-
-		if (!g->val.s.n)
-			continue;
-		/* an option of several programs takes a value in some only: a path there still counts */
-		if (g->opt->role == ROLE_NONE && !strstr(g->opt->name, "exclude") &&
-		    !strstr(g->opt->name, "ignore") && path_spot(cx, g->val.s).secret)
-			effect_read(cx, &g->val);
-		else
-			role_effect(cx, c, g->opt->role, &g->val);
-	}
-	operands(cx, c);
-}
-
 static enum rein_level act_level(uint32_t acts)
 {
 	if (acts & ACT_DESTROY)
@@ -602,17 +362,73 @@ static void guards_stopped(struct ctx *cx, struct call *c)
 				     "stops or changes what protects the system");
 }
 
+/* mokutil --list-enrolled: nothing but an option whose name says that it shows something */
+static bool asks(const struct call *c)
+{
+	static const char *const words[] = {"--list", "--show",	    "--print",
+					    "--get-", "--query",    "--status",
+					    "--info", "--describe", "--dump-config"};
+
+	if (c->ops.n || c->argc != 2 || c->cmd != c->top)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_starts(c->argv[1].s, words[i]) &&
+		    !memchr(c->argv[1].s.p, '=', c->argv[1].s.n))
+			return true;
+	return false;
+}
+
+/*
+ * "wp plugin list", "krew list": the sub-command is not in the table of a tool that has one, but it
+ * is two or three words of which the last that is a verb can only mean one thing.
+ */
+static bool reads_words(struct ctx *cx, const struct call *c)
+{
+	static const struct rein_str words[] = {WORD("list"),	  WORD("ls"),	WORD("show"),
+						WORD("status"),	  WORD("info"), WORD("version"),
+						WORD("describe"), WORD("help")};
+	bool found = false;
+
+	if (c->cmd != c->top || !c->cmd->n_subs || c->ops.n > 3 || c->dashdash != (size_t)-1)
+		return false;
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct rein_str s = c->ops.v[i].s;
+		int cls = verb_class(cx, s);
+
+		if (!is_literal(s))
+			return false;
+		if (!found && str_among(s, words, ARRAY_SIZE(words)))
+			found = true;
+		else if (found ? cls && cls != VERB_NOUN && cls != VERB_READ : cls != VERB_NOUN)
+			return false; /* before it only words that are known to name things */
+	}
+	return found;
+}
+
+/* Packages that come over a connection anybody on the way can change. */
+static void plain_sources(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") &&
+		    !str_has(c->argv[i].s, "://127."))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->argv[i].at, show(cx, c->argv[i].s),
+			     "installs code that comes without encryption");
+}
+
 void call_base(struct ctx *cx, struct call *c)
 {
 	const struct know_cmd *cmd = c->cmd;
 	enum rein_level level = cmd->level;
 	struct range at = c->sub_at.end ? c->sub_at : c->argv[0].at;
+	bool reads;
 
 	if (c->acts & ACT_MUTATE && cmd->mutate > level)
 		level = cmd->mutate;
 	if (c->acts & ACT_KEEP && level > REIN_LEVEL_RISKY)
 		level = REIN_LEVEL_RISKY;
-	if (c->acts & ACT_RDONLY)
+	reads = level <= REIN_LEVEL_RISKY && c->unknown_sub && reads_words(cx, c);
+	if (c->acts & ACT_RDONLY || reads || (level == REIN_LEVEL_RISKY && asks(c)))
 		level = 0;
 	/* a connection that is told nothing only shows who answers */
 	if (str_is(rein_str(cmd->name), "s_client") && c->io->piped && c->io->in.known && c->io->in.text.n < 3)
@@ -641,6 +457,11 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
+	if (str_in(rein_str(c->chain[c->n_chain > 1]->name),
+		   "config c set configure defaults env gsettings dconf"))
+		protect_config(cx, c);
+	if (level && kind_of(c) == REIN_FACT_PACKAGE)
+		plain_sources(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
 
@@ -661,7 +482,7 @@ void call_base(struct ctx *cx, struct call *c)
 	if (c->hole_opt && !cmd->any)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
 		     "an option is only known when it runs");
-	if (c->unknown_sub && cmd->n_subs && !cmd->sub_any)
+	if (c->unknown_sub && cmd->n_subs && !cmd->sub_any && !reads)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY,
 		     reach_of(c, REIN_LEVEL_RISKY), c->ops.n ? c->ops.v[0].at : at,
 		     c->ops.n ? show(cx, c->ops.v[0].s) : NULL, "a sub-command that is not known");
@@ -688,26 +509,75 @@ static void pager_commands(struct ctx *cx, struct call *c)
 	}
 }
 
+/* dc -e '!command' */
+static void bang_commands(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_has(c->argv[i].s, "!"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->argv[i].at, show(cx, c->argv[i].s),
+			     "leaves the program for the shell");
+}
+
+/* A sub-command nobody told us about can still say what it does: dotnet ef database drop,
+ * doctrine:schema:drop. */
+static void telling_words(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n && i < 4; i++) {
+		struct rein_str s = c->ops.v[i].s;
+		bool compound = s.n && (memchr(s.p, '-', s.n) || memchr(s.p, '_', s.n));
+
+		/* of a tool that also takes names, only whole words count: a test may be called
+		 * delete-user */
+		if (!s.n || (compound && (i || c->cmd->sub_any)) ||
+		    verb_class(cx, s) != VERB_DELETE)
+			continue;
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE,
+		     reach_of(c, REIN_LEVEL_DESTRUCTIVE), c->ops.v[i].at, show(cx, s),
+		     "a sub-command whose name says that it removes something");
+		return;
+	}
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
 
 	call_base(cx, c);
 	call_effects(cx, c);
+	if (c->unknown_sub && c->cmd->level < REIN_LEVEL_DANGEROUS)
+		telling_words(cx, c);
 	d = data_unknown(cx->seen | c->io->in.taint);
 	if (c->acts & ACT_DECODE || has_note(c, "decode"))
 		d.taint |= TAINT_DECODED;
-	if (has_note(c, "search"))
+	if (has_note(c, "search")) {
 		rummage_search(cx, c);
+		if (call_has(c, "-l") || call_has(c, "--files"))
+			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
+							c->ops.n > 1 ? c->ops.n - 1 : 0);
+	}
 	if (has_note(c, "pager"))
 		pager_commands(cx, c);
 	if (has_note(c, "processes"))
 		rummage_processes(cx, c);
+	if (has_note(c, "bang"))
+		bang_commands(cx, c);
+	if (has_note(c, "filter"))
+		rummage_filter(cx, c);
 	if (has_note(c, "encode"))
 		rummage_encode(cx, c);
+	for (size_t i = 0; has_note(c, "tree") && i < c->ops.n; i++)
+		rummage_tree(cx, &c->ops.v[i]);
 	if (c->rest < c->argc)
 		return exec_rest(cx, c, c->rest);
 	return d;
+}
+
+/* Programs that list names, or hand them on as they are. */
+static bool keeps_names(const struct know_cmd *cmd)
+{
+	return str_in(rein_str(cmd->name), "find gfind bfind fd fdfind git grep egrep fgrep rg ag "
+					   "ack sort head tail uniq shuf tac cat tee");
 }
 
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
@@ -720,6 +590,9 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	struct rein_str cwd = cx->cwd;
 	bool cwd_unknown = cx->cwd_unknown;
 
+	if (n == 2 && cmd->style != STYLE_NONE &&
+	    str_in(v[1].s, "--version -version -V --help -help"))
+		return data_unknown(0);
 	c.chain[c.n_chain++] = cmd;
 	parse_call(cx, &c);
 	for (size_t k = c.n_chain; k-- > 0 && !h;)
@@ -732,6 +605,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
 	if (c.acts & ACT_DRY)
 		cx->dry--;
+	if (d.taint & TAINT_NAMES && !keeps_names(cmd))
+		d.taint &= (uint16_t)~TAINT_NAMES;
 	cx->seen = seen;
 	for (size_t i = 0; i < c.n_got; i++)
 		if (c.got[i].opt->role == ROLE_CWD) {

@@ -122,6 +122,26 @@ static const struct know_cmd *find_name(struct ctx *cx, struct rein_str name)
 }
 
 /* python3.11, gcc-12, mkfs.ext4, git.exe */
+/* arm-none-eabi-gcc is a gcc */
+static const struct know_cmd *cross_tool(struct ctx *cx, struct rein_str name)
+{
+	static const char *const machines[] = {
+		"arm-",	 "aarch64-", "x86_64-",	  "i686-",   "i586-",	"i386-",
+		"riscv", "avr-",     "mips",	  "powerpc", "sparc",	"xtensa-",
+		"m68k-", "msp430-",  "loongarch", "armv",    "wasm32-", "s390x-"};
+	const char *dash = memrchr(name.p, '-', name.n);
+	struct rein_str last = dash ? str_from(name, (size_t)(dash - name.p) + 1) : STR("");
+
+	if (!str_in(last, "gcc g++ cc c++ clang clang++ ld as ar nm objdump objcopy readelf size "
+			  "strip strings ranlib addr2line c++filt cpp gcov "
+			  "gfortran gdb elfedit windres dlltool"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+		if (str_starts(name, machines[i]))
+			return find_name(cx, last);
+	return NULL;
+}
+
 const struct know_cmd *know_find(struct ctx *cx, struct rein_str name)
 {
 	const struct know_cmd *k;
@@ -142,7 +162,9 @@ const struct know_cmd *know_find(struct ctx *cx, struct rein_str name)
 			s.n--;
 	if (s.n > 1 && s.n < name.n && s.p[s.n - 1] == '-')
 		s.n--;
-	return s.n && s.n < name.n ? find_name(cx, s) : NULL;
+	if (s.n && s.n < name.n && find_name(cx, s))
+		return find_name(cx, s);
+	return cross_tool(cx, s);
 }
 
 void cx_incomplete(struct ctx *cx, struct range at, const char *why)

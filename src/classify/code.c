@@ -92,12 +92,12 @@ static const struct sink_name sinks[] = {
 	S("dgram.createSocket", SINK_NET), S("TCPSocket.new", SINK_NET), S("TCPSocket.open", SINK_NET),
 	S("Net.HTTP.get", SINK_NET), S("Net.HTTP.post", SINK_NET), S("IO.Socket.INET.new", SINK_NET),
 	S("fsockopen", SINK_NET), S("curl_exec", SINK_NET), S("URI.open", SINK_NET),
-	S("LWP.Simple.get", SINK_NET), S("dns.resolve", SINK_NET), S("smtplib.SMTP", SINK_NET),
+	S("LWP.Simple.get", SINK_NET), S("dns.resolve", SINK_NET), S("httpd", SINK_NET), S("smtplib.SMTP", SINK_NET),
 	S(".execute", SINK_SQL), S(".executescript", SINK_SQL), S(".executemany", SINK_SQL),
 	S(".query", SINK_SQL), S("mysqli_query", SINK_SQL), S("pg_query", SINK_SQL),
 	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
 	S("ENV.each_pair", SINK_ENV), S("ENV.map", SINK_ENV), S("ENV.sort", SINK_ENV), S("_ENV", SINK_ENV), S("_SERVER", SINK_ENV),
-	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_NONE),
+	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_ENV),
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
 	S("os.fork", SINK_RISKY), S("fork", SINK_RISKY), S("os.setuid", SINK_RISKY),
 	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY), S("os._exit", SINK_NONE),
@@ -261,6 +261,15 @@ static void say(struct code *c, enum rein_level level, struct rein_str what, con
 	fact(c->cx, REIN_FACT_EXEC, level, REIN_REACH_CONTAINED, c->at, show(c->cx, what), why);
 }
 
+/* sh -c …, or a script: anything after the shell that is no option of it */
+static bool has_code(const struct fields *argv)
+{
+	for (size_t i = 1; i < argv->n; i++)
+		if (str_is(argv->v[i].s, "-c") || (argv->v[i].s.n && argv->v[i].s.p[0] != '-' && !str_in(argv->v[i].s, "sh bash zsh dash ksh")))
+			return true;
+	return false;
+}
+
 static void shell_call(struct code *c, size_t k)
 {
 	struct io io = {.in = data_unknown(TAINT_INPUT)};
@@ -284,7 +293,10 @@ static void shell_call(struct code *c, size_t k)
 				fields_push(c->cx, &argv, f);
 			}
 		}
-		say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
+		if (argv.n && str_in(str_base(argv.v[0].s), "sh bash zsh dash ksh") && !has_code(&argv))
+			say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "code that opens a shell");
+		else
+			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that runs another program");
 		if (argv.n == 1)
 			run_text(c->cx, argv.v[0].s, c->at, &io);
 		else if (argv.n)
@@ -445,7 +457,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (!punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
+		if (str_is(name, "getenv") ? punct(c, k + 1, '(') && punct(c, k + 2, ')') : !punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
 			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
 			     show(c->cx, name), "reads the whole environment");
 		return;
@@ -625,7 +637,8 @@ static void raw_check(struct code *c)
 static bool may_do_harm(struct rein_str text)
 {
 	static const char *const words[] = {"file delete", "delete-directory", "delete-file", "shell-command", "call-process", "spawn ",
-					    "exec ", "system", "rm -r", "run-shell", "delete_file", "delete-tree", "rmdir", "unlink"};
+					    "exec ", "system", "rm -r", "run-shell", "delete_file", "delete-tree", "rmdir", "unlink",
+					    "/bin/sh", "/bin/bash", "callCommand", "os.execute", "do shell script", "do script", "exec(", "popen", "(term ", "Runtime"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (str_has(text, words[i]))

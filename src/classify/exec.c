@@ -75,6 +75,19 @@ static const char *const trusted_dirs[] = {
 	"/lib64/",	   "/opt/local/bin/",  "/usr/pkg/bin/",
 };
 
+/* Tools a project brings along. */
+bool path_is_tool(struct ctx *cx, struct rein_str p)
+{
+	enum place place;
+
+	if (!str_has(p, "/node_modules/.bin/") && !str_has(p, "venv/bin/") &&
+	    !str_has(p, "/vendor/bin/") && !str_has(p, "/bin/rails"))
+		return false;
+	place = path_spot(cx, p).place;
+	return place == PLACE_WORKSPACE || place == PLACE_REGEN || place == PLACE_HOME ||
+	       place == PLACE_UNKNOWN;
+}
+
 static bool trusted_path(struct ctx *cx, struct rein_str p)
 {
 	static const char *const own[] = {"/.local/bin/", "/.cargo/bin/", "/go/bin/", "/.bun/bin/",
@@ -87,9 +100,7 @@ static bool trusted_path(struct ctx *cx, struct rein_str p)
 		if (p.n > cx->home.n && !memcmp(p.p, cx->home.p, cx->home.n) &&
 		    str_starts(str_from(p, cx->home.n), own[i]))
 			return true;
-	/* tools a project brings along */
-	return str_has(p, "/node_modules/.bin/") || str_has(p, "venv/bin/") ||
-	       str_has(p, "/vendor/bin/") || str_has(p, "/bin/rails");
+	return path_is_tool(cx, p);
 }
 
 /* A pattern in the place of the program: which program of note could it be? */
@@ -184,9 +195,11 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	v[0].s = base;
 	if (trusted_path(cx, p))
 		return exec_named(cx, v, n, io);
-	if (str_in(base, "gradlew mvnw manage.py artisan")) {
+	/* what a project builds itself with, unless it was written just now */
+	if (str_in(base, "gradlew mvnw manage.py artisan configure waf pants mill sbt lein "
+			 "bazelisk x.py mach") &&
+	    !vfile_find(cx, self.s))
 		return exec_named(cx, v, n, io);
-	}
 	effect_script(cx, &self, NULL);
 	/* a file of one's own with a well-known name: judge both */
 	if (know_find(cx, base)) {

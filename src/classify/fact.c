@@ -211,8 +211,11 @@ static bool write_special(struct ctx *cx, const struct spot *s, const struct fie
 
 void effect_write(struct ctx *cx, const struct field *f, bool append)
 {
-	struct spot s = path_spot(cx, f->s);
+	struct spot s;
 
+	if (!f->s.n) /* no file has an empty name: sed -i '' of the BSDs */
+		return;
+	s = path_spot(cx, f->s);
 	if (s.place == PLACE_NET) {
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
 		     show(cx, f->s), "sends data over a network connection of the shell");
@@ -230,6 +233,13 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 	}
 	if (write_special(cx, &s, f))
 		return;
+	if (!append &&
+	    (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
+		     "overwrites a database");
+	/* sed -i … $(git ls-files): which file is not known, but where it lies */
+	if (s.place == PLACE_UNKNOWN && names_own(cx, f))
+		s.place = PLACE_WORKSPACE;
 	judged(cx, REIN_FACT_WRITE, write_rules, &s, f);
 }
 
@@ -514,6 +524,8 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 {
 	const struct know_env *e = env_find(cx, name);
 
+	if (value && protect_setting(cx, name, value->s, at))
+		return;
 	if (!e)
 		return;
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
@@ -528,12 +540,16 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 		if (str_in(value->s, "cat less more true : vi vim nano emacs bat delta never "
 				     "code ssh") ||
 		    str_is(value->s, "code --wait") || str_is(value->s, "less -R") ||
-		    str_is(value->s, "less -FRX"))
+		    str_is(value->s, "less -FRX") || env_is_tame(cx, name, value->s))
 			return;
 		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_DANGEROUS, LOCAL, at,
 		     show(cx, name), e->why ? e->why : "makes other programs run or load this");
 		return;
 	}
+	/* an address is a credential when a password is in it */
+	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") &&
+	    !memchr(value->s.p, '@', value->s.n))
+		return;
 	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
 		     "puts a credential into the environment");

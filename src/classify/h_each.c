@@ -177,6 +177,14 @@ static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct f
 	return i;
 }
 
+static bool argv_says(const struct call *c, const char *word)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_is(c->argv[i].s, word))
+			return true;
+	return false;
+}
+
 struct data h_find(struct ctx *cx, struct call *c)
 {
 	struct fields starts = {0};
@@ -224,7 +232,7 @@ struct data h_find(struct ctx *cx, struct call *c)
 				    "an expression that is only known when it runs");
 		}
 	}
-	return data_unknown(TAINT_NAMES);
+	return data_unknown(argv_says(c, "-printf") ? 0 : names_taint(cx, starts.v, starts.n));
 }
 
 struct data h_fd(struct ctx *cx, struct call *c)
@@ -250,5 +258,6 @@ struct data h_fd(struct ctx *cx, struct call *c)
 			exec_argv(cx, v.v, v.n, &inner);
 		return data_unknown(0);
 	}
-	return data_unknown(TAINT_NAMES);
+	return data_unknown(names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
+					c->ops.n > 1 ? c->ops.n - 1 : 0));
 }

@@ -45,14 +45,22 @@ static struct field target_of(struct call *c, size_t *sources)
 	return c->ops.v[c->ops.n - 1];
 }
 
+static bool bad_mode(struct rein_str m);
+
 struct data h_cp(struct ctx *cx, struct call *c)
 {
 	size_t n;
 	struct field to = target_of(c, &n);
+	const struct got *mode = call_opt(c, "-m"); /* install -m 4755 */
 
 	call_base(cx, c);
+	if (!mode)
+		mode = call_opt(c, "--mode");
+	if (mode && to.s.n && bad_mode(mode->val.s))
+		effect_attr(cx, &to, false, true);
 	for (size_t i = 0; i < n; i++) {
 		effect_read(cx, &c->ops.v[i]);
+		rummage_tree(cx, &c->ops.v[i]);
 		if (to.s.n && str_in(c->ops.v[i].s, "/dev/null"))
 			effect_delete(cx, &to, false);
 		if (to.s.n)
@@ -82,7 +90,7 @@ struct data h_mv(struct ctx *cx, struct call *c)
 		else if (s.place != PLACE_WORKSPACE && s.place != PLACE_REGEN &&
 			 s.place != PLACE_TMP && s.place != PLACE_UNKNOWN)
 			effect_delete(cx, &c->ops.v[i], true);
-		else if (s.place == PLACE_UNKNOWN)
+		else if (s.place == PLACE_UNKNOWN && !names_own(cx, &c->ops.v[i]))
 			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED,
 			     c->ops.v[i].at, show(cx, c->ops.v[i].s),
 			     "moves a path that is not known");
@@ -391,6 +399,27 @@ struct data h_seq(struct ctx *cx, struct call *c)
 
 /* ------------------------------------------------------------ interpreters */
 
+/* Modules that run a file, or pack and unpack. */
+static bool module_words(struct ctx *cx, struct call *c, const struct got *module)
+{
+	bool pack = str_in(module->val.s, "zipfile tarfile"), writes = false;
+
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct rein_str s = c->ops.v[i].s;
+
+		writes |= str_in(s, "-e --extract -c --create");
+		if (!s.n || s.p[0] == '-')
+			continue;
+		if (pack && writes)
+			effect_write(cx, &c->ops.v[i], true);
+		else if (pack)
+			effect_read(cx, &c->ops.v[i]);
+		else if (str_ends(s, ".py"))
+			effect_script(cx, &c->ops.v[i], "python");
+	}
+	return true;
+}
+
 struct data h_interp(struct ctx *cx, struct call *c)
 {
 	const struct got *module = call_opt(c, "-m");
@@ -419,9 +448,14 @@ struct data h_interp(struct ctx *cx, struct call *c)
 	if (module && !strcmp(lang, "python")) {
 		struct fields v = {0};
 
-		if (str_in(module->val.s, "json.tool this calendar site sysconfig platform py_compile "
-					  "compileall tokenize ast dis unittest doctest timeit venv "
-					  "build tabnanny trace symtable zipapp webbrowser cProfile")) {
+		if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") &&
+		    module_words(cx, c, module))
+			return finish(cx, c);
+		if (str_in(module->val.s,
+			   "pstats pickletools inspect gzip uuid locale encodings json.tool this "
+			   "calendar site sysconfig platform py_compile "
+			   "compileall tokenize ast dis unittest doctest timeit venv "
+			   "build tabnanny trace symtable zipapp webbrowser")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);
@@ -451,8 +485,19 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		return finish(cx, c);
 	}
 	/* python manage.py …, php artisan …: known programs in their own right */
-	if (c->ops.n && str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush")) {
+	if (c->ops.n &&
+	    str_in(str_base(c->ops.v[0].s), "manage.py artisan rails wp drush setup.py") &&
+	    !vfile_find(cx, c->ops.v[0].s)) {
 		c->ops.v[0].s = str_base(c->ops.v[0].s);
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
+	}
+	if (c->ops.n && path_is_tool(cx, path_resolve(cx, c->ops.v[0].s)) &&
+	    know_find(cx, str_base(c->ops.v[0].s)) && !vfile_find(cx, c->ops.v[0].s)) {
+		c->ops.v[0].s = str_base(c->ops.v[0].s);
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
+	}
+	if (c->ops.n && str_ends(c->ops.v[0].s, "bin/console") && !vfile_find(cx, c->ops.v[0].s)) {
+		c->ops.v[0].s = STR("symfony");
 		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	}
 	if (c->ops.n && !str_is(c->ops.v[0].s, "-")) {
@@ -633,6 +678,7 @@ struct data h_tar(struct ctx *cx, struct call *c)
 	}
 	for (size_t i = 0; writes && i < ops.n; i++) {
 		effect_read(cx, &ops.v[i]);
+		rummage_tree(cx, &ops.v[i]);
 		if (call_has(c, "--remove-files"))
 			effect_delete(cx, &ops.v[i], true);
 	}

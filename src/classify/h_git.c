@@ -63,6 +63,7 @@ static void setting(struct ctx *cx, struct rein_str key, const struct field *val
 	if (key_is(key, "gc.pruneExpire") || key_is(key, "gc.reflogExpire") ||
 	    key_is(key, "gc.reflogExpireUnreachable"))
 		*prune_now |= str_in(val->s, "now all 0");
+	protect_setting(cx, key, val->s, at);
 	if (!key_executes(key) || str_in(val->s, "cat less true false more delta 0 1") || !val->s.n ||
 	    (key_is(key, "credential.*") && str_in(val->s, "store cache osxkeychain manager")))
 		return;
@@ -242,6 +243,20 @@ static void foreach_shell(struct ctx *cx, struct call *c)
 	run_text(cx, sbuf_view(&t), c->sub_at, &io);
 }
 
+static bool lists_names(const struct call *c, struct rein_str sub)
+{
+	if (call_has(c, "-C") || call_has(c, "--git-dir") || call_has(c, "--work-tree"))
+		return false;
+	if (str_is(sub, "ls-files"))
+		return true;
+	for (size_t i = 1; i < c->argc; i++)
+		if ((str_is(sub, "diff") && str_is(c->argv[i].s, "--name-only")) ||
+		    (str_is(sub, "grep") &&
+		     str_in(c->argv[i].s, "-l --files-with-matches --name-only")))
+			return true;
+	return false;
+}
+
 struct data h_git(struct ctx *cx, struct call *c)
 {
 	bool no_force = false, prune_now = false;
@@ -289,5 +304,7 @@ struct data h_git(struct ctx *cx, struct call *c)
 			    c->ops.v[i].taint & TAINT_INPUT)
 				say(cx, REIN_LEVEL_DESTRUCTIVE, c->ops.v[i].at,
 				    "how it discards is only known when it runs");
+	if (lists_names(c, sub))
+		return data_unknown(names_taint(cx, NULL, 0));
 	return data_unknown(cx->seen | (str_in(sub, "show cat-file archive") ? TAINT_FILE : 0));
 }

@@ -341,7 +341,7 @@ struct data h_pwd(struct ctx *cx, struct call *c)
 
 struct data h_shell(struct ctx *cx, struct call *c)
 {
-	bool code = false, from_stdin = false, noexec = false, interactive = false;
+	bool code = false, from_stdin = false, noexec = false, interactive = false, inner;
 	size_t i = 1;
 
 	for (; i < c->argc; i++) {
@@ -430,9 +430,14 @@ struct data h_shell(struct ctx *cx, struct call *c)
 			effect_code(cx, &c->io->in, "shell", c->argv[0].at);
 		return data_unknown(c->io->in.taint);
 	}
-	h_say(cx, REIN_FACT_EXEC, cx->privileged ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY,
-	    c->argv[0].at, c->argv[0].s,
-	    interactive ? "starts an interactive shell" : "starts a shell");
+	/* "nice sh", awk 'BEGIN{system("sh")}': nobody needs another program for that who may have
+	 * a shell */
+	inner = cx->depth > 1 && !cx->remote;
+	h_say(cx, REIN_FACT_EXEC, cx->privileged || inner ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY,
+	      c->argv[0].at, c->argv[0].s,
+	      inner	    ? "a shell that another program starts"
+	      : interactive ? "starts an interactive shell"
+			    : "starts a shell");
 	return data_unknown(TAINT_INPUT);
 }
 

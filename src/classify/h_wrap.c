@@ -260,6 +260,7 @@ struct data h_script(struct ctx *cx, struct call *c)
 /* npx, bunx, uvx, pipx run: a package's program, fetched when it is not here */
 struct data h_npx(struct ctx *cx, struct call *c)
 {
+	const struct know_cmd *known;
 	struct rein_str name;
 	struct field *copy;
 	const char *at;
@@ -279,10 +280,16 @@ struct data h_npx(struct ctx *cx, struct call *c)
 	at = name.n > 1 ? memchr(name.p + 1, '@', name.n - 1) : NULL;
 	if (at)
 		copy[0].s = str_to(name, (size_t)(at - name.p));
+	if (str_has(name, "://"))
+		fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, LOCAL, copy[0].at, show(cx, name),
+		     "runs code from the network that nobody looked at");
 	if (at || c->acts & ACT_RISKY || !know_find(cx, copy[0].s) || call_has(c, "-p"))
 		fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_RISKY, LOCAL, copy[0].at, show(cx, name),
 		     "downloads a package and runs it");
-	if (know_find(cx, copy[0].s))
+	known = know_find(cx, copy[0].s);
+	if (known && copy[0].s.p[0] == '@') /* @scope/name is no path */
+		return run_known(cx, known, copy, n, c->io);
+	if (known)
 		return exec_argv(cx, copy, n, c->io);
 	return data_unknown(0);
 }

@@ -155,7 +155,7 @@ static void judge_body(struct ctx *cx, struct rein_str method, const struct url 
 		     host, "a request that deletes something at a service");
 		return;
 	}
-	if (method_is(method, "POST") &&
+	if (method_is(method, "POST GET") &&
 	    (str_has(u->path, "/_search") || str_has(u->path, "/_count") ||
 	     str_has(u->path, "/_msearch") || str_has(u->path, "/_validate"))) {
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_SAFE, REIN_REACH_READONLY, at, host,

@@ -32,7 +32,7 @@ enum taint {
 	TAINT_INPUT = 1 << 4,	/* somebody's standard input */
 	TAINT_ENV = 1 << 5,	/* environment variable we do not know */
 	TAINT_NUMBER = 1 << 6,	/* digits only */
-	TAINT_NAMES = 1 << 7,	/* file names from a listing here */
+	TAINT_NAMES = 1 << 7,	/* nothing but names of files below the workspace, as listed there */
 };
 
 struct field {
@@ -261,6 +261,8 @@ struct spot {
 
 struct spot path_spot(struct ctx *cx, struct rein_str s);
 struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
+unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
+bool names_own(struct ctx *cx, const struct field *f); /* one of such a listing, used where it was made */
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
@@ -298,6 +300,7 @@ void run_redirs(struct ctx *cx, struct redir *r, struct io *io, struct fields *o
 struct data deliver(struct ctx *cx, const struct fields *out, struct data d); /* what was printed, to where it goes */
 
 /* exec.c */
+bool path_is_tool(struct ctx *cx, struct rein_str p);
 struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
 
 /* run.c */
@@ -339,26 +342,38 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 		      struct io *io);
 const struct got *call_opt(const struct call *c, const char *name);
 bool call_has(const struct call *c, const char *name);
-void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
 void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
-void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
+
+/* role.c */
+void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
+void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 
 typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
 extern const handler_fn handlers[HANDLE__MAX];
 
 /* verbs.c */
 int verb_class(struct ctx *cx, struct rein_str word);
-void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
-		  bool known, bool dry);
+/* Returns the class of the verb that counted; 0: none is known. */
+int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known, bool dry);
 
 /* rummage.c */
 void rummage_search(struct ctx *cx, const struct call *c);
 void rummage_encode(struct ctx *cx, const struct call *c);
 void rummage_print(struct ctx *cx, uint16_t taint, struct range at);
+void rummage_filter(struct ctx *cx, const struct call *c);
 void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
+void rummage_tree(struct ctx *cx, const struct field *f);
 void rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+
+/* tame.c */
+bool env_is_tame(struct ctx *cx, struct rein_str name, struct rein_str value);
+
+/* protect.c */
+bool protect_setting(struct ctx *cx, struct rein_str key, struct rein_str value, struct range at); /* true: said */
+void protect_config(struct ctx *cx, const struct call *c);
+void protect_service(struct ctx *cx, const struct call *c);
 
 /* code.c, sql.c, http.c */
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at);

@@ -658,3 +658,24 @@ struct data file_data(struct ctx *cx, const struct field *f)
 		d.taint |= TAINT_SECRET;
 	return d;
 }
+
+unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n)
+{
+	if (!n && path_spot(cx, STR(".")).place != PLACE_WORKSPACE_ROOT &&
+	    path_spot(cx, STR(".")).place != PLACE_WORKSPACE)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		struct spot s = path_spot(cx, starts[i].s);
+
+		if (s.holes || (s.place != PLACE_WORKSPACE && s.place != PLACE_WORKSPACE_ROOT &&
+				s.place != PLACE_REGEN))
+			return 0;
+	}
+	return TAINT_NAMES;
+}
+
+bool names_own(struct ctx *cx, const struct field *f)
+{
+	return (f->taint | TAINT_INPUT) == (TAINT_NAMES | TAINT_INPUT) && f->s.n == 1 &&
+	       f->s.p[0] == HOLE && names_taint(cx, NULL, 0);
+}

@@ -76,6 +76,34 @@ void rummage_print(struct ctx *cx, uint16_t taint, struct range at)
 		say(cx, REIN_REACH_READONLY, at, STR(""), "prints a credential");
 }
 
+/* jq -n env, jq '$ENV.API_KEY' */
+void rummage_filter(struct ctx *cx, const struct call *c)
+{
+	struct rein_str s = c->ops.n ? c->ops.v[0].s : STR("");
+
+	for (size_t i = 0; i + 3 <= s.n; i++) {
+		bool var = i && s.p[i - 1] == '$' && !memcmp(s.p + i, "ENV", 3);
+		struct rein_str name = str_from(s, i + 3);
+		size_t n = 0;
+
+		if (!var && (memcmp(s.p + i, "env", 3) || (i && !strchr(" (|,[{:", s.p[i - 1]))))
+			continue;
+		if (name.n && name.p[0] != '.' && name.p[0] != '[' && !strchr(" )|,]};", name.p[0]))
+			continue;
+		while (name.n && strchr(".[\"", name.p[0]))
+			name = str_from(name, 1);
+		while (n < name.n && (name.p[n] == '_' || (name.p[n] >= 'A' && name.p[n] <= 'Z') ||
+				      (name.p[n] >= '0' && name.p[n] <= '9')))
+			n++;
+		if (!n)
+			say(cx, REIN_REACH_READONLY, c->ops.v[0].at, s,
+			    "reads the whole environment");
+		else if (env_is_secret(cx, str_to(name, n)))
+			fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			     c->ops.v[0].at, show(cx, str_to(name, n)), "prints a credential");
+	}
+}
+
 /* ps eww, ps auxe */
 void rummage_processes(struct ctx *cx, const struct call *c)
 {
@@ -92,6 +120,28 @@ void rummage_store(struct ctx *cx, const struct data *d, const struct field *to)
 	s = path_spot(cx, to->s);
 	if (s.place != PLACE_NULL && s.place != PLACE_DATA)
 		say(cx, REIN_REACH_CONTAINED, to->at, to->s, "keeps a text that may hold credentials in a file");
+}
+
+/* A directory whose files are copied as a whole: programs keep their credentials somewhere below
+ * these. */
+void rummage_tree(struct ctx *cx, const struct field *f)
+{
+	static const struct rein_str dirs[] = {WORD("/.config"),
+					       WORD("/.local"),
+					       WORD("/.local/share"),
+					       WORD("/Library"),
+					       WORD("/Library/Application Support"),
+					       WORD("/.var/app"),
+					       WORD("/AppData")};
+	struct spot s = path_spot(cx, f->s);
+
+	if (s.place != PLACE_HOME || s.path.n <= cx->home.n)
+		return;
+	if (!str_among(str_from(s.path, cx->home.n), dirs, ARRAY_SIZE(dirs)))
+		return;
+	cx->seen |= TAINT_SECRET;
+	fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, f->at, show(cx, f->s),
+	     "copies a directory in which programs keep credentials");
 }
 
 /* find ~ -name id_rsa */

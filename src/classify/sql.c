@@ -453,6 +453,8 @@ static void statement(struct sql *q, size_t k)
 		if (is(q, k, "DO") && k + 1 < q->n && str_has_ci(q->t[k + 1].raw, "drop "))
 			say(q, REIN_LEVEL_DESTRUCTIVE, k, "code that removes data");
 	}
+	if (is(q, k, "CREATE") && in(q, k + 1, "USER ROLE") && find(q, k, "SUPERUSER") < q->n)
+		say(q, REIN_LEVEL_DANGEROUS, k, "changes rights");
 	for (size_t r = 0; r < ARRAY_SIZE(first_word); r++)
 		if (in(q, k, first_word[r].words)) {
 			say(q, first_word[r].level, k, first_word[r].why);

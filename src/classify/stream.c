@@ -20,6 +20,8 @@ struct data data_join(struct ctx *cx, struct data a, struct data b)
 		return b;
 	if (b.known && !b.text.n)
 		return a;
+	if (!(a.taint & b.taint & TAINT_NAMES)) /* no longer nothing but names */
+		r.taint &= (uint16_t)~TAINT_NAMES;
 	r.known = r.known && cx_work(cx, (a.text.n + b.text.n) / 8);
 	if (r.known) {
 		struct sbuf t = {.a = cx->a};

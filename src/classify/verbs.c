@@ -44,6 +44,17 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
+/* dominfo, showmanual: words that were written together */
+static int reads_joined(struct rein_str w)
+{
+	static const char *const ends[] = {"info", "list", "stats", "status"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (str_ends(w, ends[i]) && w.n > strlen(ends[i]) + 2)
+			return VERB_READ;
+	return str_starts(w, "show") && w.n > 6 ? VERB_READ : 0;
+}
+
 int verb_class(struct ctx *cx, struct rein_str w)
 {
 	int first = 0, best, k = 0;
@@ -58,6 +69,14 @@ int verb_class(struct ctx *cx, struct rein_str w)
 	best = verb_exact(cx, w.p, w.n);
 	if (best)
 		return best;
+	if (memrchr(w.p, ':', w.n)) { /* ps:restart: the verb is the last one */
+		struct rein_str last =
+			str_from(w, (size_t)((const char *)memrchr(w.p, ':', w.n) - w.p) + 1);
+
+		best = verb_exact(cx, last.p, last.n);
+		if (best && best != VERB_READ && best != VERB_NOUN)
+			return best;
+	}
 	while (i < w.n) {
 		size_t n = 0;
 		int cls;
@@ -77,7 +96,7 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		else if (!n)
 			break;
 	}
-	return k > 1 ? first : 0;
+	return k > 1 ? first : reads_joined(w);
 }
 
 struct verb_level {
@@ -112,15 +131,54 @@ static bool empties(const char *program, const struct field *ops, size_t i)
 	       (i && str_in(ops[i - 1].s, "db database databases pg postgres store storage data cluster volume index queue"));
 }
 
-void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n,
-		  bool known, bool dry)
+/*
+ * "url-maps delete", "search service create": words that read where they are the verb also name
+ * groups of things, and then the verb comes after them.
+ */
+static bool names_group(struct rein_str w)
+{
+	static const struct rein_str words[] = {
+		WORD("log"),	    WORD("logs"),    WORD("search"),  WORD("test"),
+		WORD("url"),	    WORD("health"),  WORD("report"),  WORD("events"),
+		WORD("audit"),	    WORD("history"), WORD("process"), WORD("query"),
+		WORD("diagnostic"), WORD("checks"),  WORD("scan"),    WORD("docs"),
+		WORD("plan"),	    WORD("top"),     WORD("select"),  WORD("filter"),
+		WORD("lookup"),	    WORD("status"),  WORD("version"), WORD("info"),
+		WORD("preview"),    WORD("metric"),  WORD("monitor"), WORD("data"),
+	};
+	size_t n = 0;
+
+	while (n < w.n && w.p[n] != '-' && w.p[n] != '_')
+		n++;
+	return str_among(str_to(w, n), words, ARRAY_SIZE(words));
+}
+
+/* Who may do what: creating one of these hands out access. */
+static bool about_rights(const struct field *ops, size_t n)
+{
+	for (size_t i = 0; i < n && i < 4; i++)
+		if (str_in(ops[i].s,
+			   "iam role roles rolebinding role-binding role-bindings rolebindings "
+			   "clusterrolebinding policy-binding acl acls permission permissions "
+			   "collaborator collaborators ssh-key ssh-keys deploy-key deploy-keys "
+			   "service-account service-accounts "
+			   "access-token access-tokens api-keys api-key firewall-rules "
+			   "firewall-rule policy policies"))
+			return true;
+	return false;
+}
+
+int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known,
+		 bool dry)
 {
 	const struct field *pending = NULL;
 	int pending_cls = 0;
 	unsigned words = 0;
+	bool group = false;
+	bool groups = str_in(rein_str(program), "az gcloud oci ibmcloud aliyun openstack yc azd");
 
 	if (dry)
-		return;
+		return VERB_READ;
 	for (size_t i = 0; i < n && words < 6; i++) {
 		int cls;
 
@@ -132,11 +190,20 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 			cls = VERB_DELETE;
 		if (cls == VERB_DELETE) {
 			verb_fact(cx, VERB_DELETE, &ops[i]);
-			return;
+			return VERB_DELETE;
 		}
 		if (cls == VERB_NOUN)
 			continue;
+		if (group && !groups && cls != VERB_DANGER)
+			continue;
+		if (cls == VERB_READ && known && i + 1 < n && names_group(ops[i].s)) {
+			group = true;
+			if (pending && words <= 3 && pending_cls != VERB_DANGER && !groups)
+				pending = NULL;
+			continue;
+		}
 		if (cls == VERB_READ) {
+			group = true;
 			/* "run services list": the first word only names a group */
 			if (pending && words <= 3 && known && pending_cls != VERB_DANGER)
 				pending = NULL;
@@ -150,20 +217,26 @@ void verbs_effect(struct ctx *cx, const char *program, const struct field *ops, 
 			break;
 	}
 	if (pending) {
-		if (known || pending_cls == VERB_DANGER)
+		if (known && (pending_cls == VERB_CREATE || pending_cls == VERB_CHANGE) &&
+		    about_rights(ops, n))
+			fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     pending->at, show(cx, pending->s),
+			     "changes who may do what at a service");
+		else if (known || pending_cls == VERB_DANGER)
 			verb_fact(cx, pending_cls, pending);
-		return;
+		return pending_cls;
 	}
-	if (!known)
-		return;
+	if (!known || group)
+		return VERB_READ;
 	for (size_t i = 0; i < n; i++) {
 		int cls = verb_class(cx, ops[i].s);
 
 		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n))
-			return;
+			return VERB_READ;
 	}
 	if (!n)
-		return;
+		return VERB_READ;
 	fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, ops[0].at,
 	     show(cx, ops[0].s), "an action at a service that is not known to only read");
+	return 0;
 }
