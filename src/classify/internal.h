@@ -136,6 +136,9 @@ struct choice {
 struct lasting {
 	struct rein_str name, s;
 	uint16_t taint;
+	struct value *vals; /* what it held before */
+	unsigned n_vals;
+	bool is_set;
 	struct lasting *next;
 };
 
@@ -180,7 +183,8 @@ struct ctx {
 	struct choice choices[CX_CHOICES];
 	unsigned n_choices, first_choice;
 
-	unsigned steps, depth, cond, dry, remote, round, rounds, bg, loops;
+	unsigned steps, depth, cond, dry, remote, round, rounds, bg;
+	unsigned loops, sets; /* loops around; how often a variable was set */
 	unsigned parse_depth;
 	size_t sql_bytes;   /* given to the grammar so far */
 	size_t value_bytes; /* of variables so far */
@@ -276,6 +280,7 @@ struct rounds {
 struct rounds rounds_begin(struct ctx *cx);
 bool rounds_next(struct ctx *cx); /* false: every combination was tried, or enough of them */
 void rounds_end(struct ctx *cx, struct rounds old);
+void rounds_expand(struct ctx *cx, const struct word *w); /* in every way, for what runs meanwhile */
 void expand_word(struct ctx *cx, const struct word *w, struct fields *out);
 struct field expand_one(struct ctx *cx, const struct word *w); /* no splitting, no globbing */
 struct var *var_find(struct ctx *cx, struct rein_str name);

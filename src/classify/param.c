@@ -667,8 +667,14 @@ void val_put_param(struct builder *b, const struct param *m, bool quoted)
 		if (m->op == OP_ASSIGN) {
 			struct field f = expand_one(cx, instead);
 			struct lasting *l = arena_new(cx->a, struct lasting);
+			const struct var *var = var_find(cx, m->name);
 
-			*l = (struct lasting){m->name, f.s, f.taint, cx->lasting};
+			*l = (struct lasting){.name = m->name, .s = f.s, .taint = f.taint, .next = cx->lasting};
+			if (var) {
+				l->vals = var->vals;
+				l->n_vals = var->n_vals;
+				l->is_set = var->is_set;
+			}
 			cx->lasting = l;
 			var_set(cx, m->name, f.s, f.taint, false);
 			val_put_value(b, f.s, f.taint, quoted);

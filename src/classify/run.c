@@ -119,20 +119,39 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 	return deliver(cx, &out, d);
 }
 
+/* The next round begins where this one began: what ${y:=z} set is not set yet. */
+static void take_back(struct ctx *cx, const struct lasting *before)
+{
+	for (const struct lasting *l = cx->lasting; l && l != before; l = l->next) {
+		struct var *v = var_make(cx, l->name);
+
+		v->vals = l->vals;
+		v->n_vals = l->n_vals;
+		v->is_set = l->is_set;
+	}
+}
+
 static struct data run_simple(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct rounds old = rounds_begin(cx);
+	struct lasting *before = cx->lasting;
 	struct range at = cx->at;
 	struct data d = data_known(STR(""));
 
 	cx->at = n->at;
 	do {
-		struct data one = simple_round(cx, n, io);
+		struct data one;
+
+		if (cx->round)
+			take_back(cx, before);
+		one = simple_round(cx, n, io);
 
 		if (cx->round)
 			one = data_unknown(one.taint | d.taint);
 		d = one;
 	} while (rounds_next(cx));
+	for (const struct lasting *l = cx->round > 1 ? cx->lasting : before; l && l != before; l = l->next)
+		var_set(cx, l->name, l->s, l->taint, false);
 	rounds_end(cx, old);
 	cx->at = at;
 	return d;
@@ -240,6 +259,25 @@ static bool waits(const struct node *n, unsigned depth)
 	return waits(n->a, depth + 1) || waits(n->b, depth + 1) || waits(n->c, depth + 1);
 }
 
+#define LOOPS_AGAIN 2 /* of loops in loops those outside, or it would be 2, 4, 8 … times */
+
+/* What a turn sets the next one sees: where something was set, once more, the condition (or NULL) first. */
+static struct data run_turns(struct ctx *cx, struct node *condition, struct node *body, struct io *io)
+{
+	unsigned sets = cx->sets;
+	struct data d;
+
+	cx->loops++;
+	d = run_list(cx, body, io);
+	if (cx->sets != sets && cx->loops <= LOOPS_AGAIN) {
+		if (condition)
+			d = data_join(cx, d, run_list(cx, condition, io));
+		d = data_join(cx, d, run_list(cx, body, io));
+	}
+	cx->loops--;
+	return d;
+}
+
 static struct data run_loop(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct data d;
@@ -249,7 +287,7 @@ static struct data run_loop(struct ctx *cx, struct node *n, struct io *io)
 		     "starts background processes without end (fork bomb)");
 	d = run_list(cx, n->a, io);
 	cx->cond++;
-	d = data_join(cx, d, run_list(cx, n->b, io));
+	d = data_join(cx, d, run_turns(cx, n->a, n->b, io));
 	cx->cond--;
 	return data_unknown(d.taint | io->in.taint);
 }
@@ -301,7 +339,8 @@ static struct data run_for(struct ctx *cx, struct node *n, struct io *io)
 			v->vals = val;
 			v->n_vals++;
 		}
-		d = run_list(cx, n->b, io);
+		d = items.n <= 1 && !has_hole(items.n ? items.v[0].s : STR("")) ? run_list(cx, n->b, io)
+										: run_turns(cx, NULL, n->b, io);
 	} while (i < items.n && cx_step(cx));
 	cx->cond--;
 	return items.n <= 1 ? d : data_unknown(d.taint | io->in.taint);
@@ -312,11 +351,11 @@ static struct data run_case(struct ctx *cx, struct node *n, struct io *io)
 	struct data d = data_known(STR("")), one;
 
 	if (n->words)
-		expand_one(cx, n->words);
+		rounds_expand(cx, n->words);
 	cx->cond++;
 	for (struct case_arm *arm = n->arms; arm; arm = arm->next) {
 		for (struct word *w = arm->patterns; w; w = w->next)
-			expand_one(cx, w);
+			rounds_expand(cx, w);
 		one = run_list(cx, arm->body, io);
 		d = data_unknown(d.taint | one.taint);
 	}
@@ -409,9 +448,9 @@ static struct data node_body(struct ctx *cx, struct node *n, struct io *io)
 	case NODE_SELECT:
 		return run_for(cx, n, io);
 	case NODE_CFOR:
-		expand_one(cx, n->words);
+		rounds_expand(cx, n->words);
 		cx->cond++;
-		d = run_list(cx, n->b, io);
+		d = run_turns(cx, NULL, n->b, io);
 		cx->cond--;
 		return data_unknown(d.taint);
 	case NODE_CASE:
@@ -421,10 +460,10 @@ static struct data node_body(struct ctx *cx, struct node *n, struct io *io)
 		return d;
 	case NODE_COND:
 		for (struct word *w = n->words; w; w = w->next)
-			expand_one(cx, w);
+			rounds_expand(cx, w);
 		return d;
 	case NODE_ARITH:
-		expand_one(cx, n->words);
+		rounds_expand(cx, n->words);
 		return d;
 	case NODE_COPROC:
 		return run_coproc(cx, n, io);
@@ -435,6 +474,7 @@ static struct data node_body(struct ctx *cx, struct node *n, struct io *io)
 struct data run_node(struct ctx *cx, struct node *n, struct io *io)
 {
 	struct fields out = {0};
+	struct rounds old;
 	struct io own;
 	struct data d;
 
@@ -446,8 +486,12 @@ struct data run_node(struct ctx *cx, struct node *n, struct io *io)
 	}
 	if (n->kind == NODE_SIMPLE || !n->redirs)
 		return node_body(cx, n, io);
-	own = *io;
-	run_redirs(cx, n->redirs, &own, &out);
+	old = rounds_begin(cx);
+	do {
+		own = *io;
+		run_redirs(cx, n->redirs, &own, &out);
+	} while (rounds_next(cx));
+	rounds_end(cx, old);
 	d = node_body(cx, n, &own);
 	return deliver(cx, &out, d);
 }

@@ -118,6 +118,7 @@ struct var *var_make(struct ctx *cx, struct rein_str name)
 	struct var *v = var_find(cx, name);
 	unsigned b;
 
+	cx->sets++;
 	if (v) {
 		var_touch(cx, v);
 		return v;
@@ -277,6 +278,16 @@ void rounds_end(struct ctx *cx, struct rounds old)
 	cx->round = old.round;
 	cx->rounds = old.rounds;
 	cx->first_choice = old.first_choice;
+}
+
+void rounds_expand(struct ctx *cx, const struct word *w)
+{
+	struct rounds old = rounds_begin(cx);
+
+	do
+		expand_one(cx, w);
+	while (rounds_next(cx));
+	rounds_end(cx, old);
 }
 
 /* Which of n ways in this round. Not combined: there are rounds without it. */
