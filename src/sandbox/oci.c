@@ -28,6 +28,7 @@
 #include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
+#include "sandbox/holder.h"
 #include "sandbox/inlet.h"
 #include "sandbox/net/start.h"
 #include "sandbox/idle.h"
@@ -49,6 +50,7 @@ struct session {
 	struct rein_outlet outlet;
 	struct rein_inlet inlet;
 	struct rein_gate gate;
+	struct rein_holder holder; /* of the network, where the runtime's kernel is its own */
 	struct rein_supervisor supervisor;
 	struct rein_door door;
 	struct rein_relay relay; /* for the door: there is no terminal of the box's */
@@ -68,26 +70,32 @@ struct session {
 	bool paused, listed, ready;
 };
 
+#define LEAVE_OUT "leave it out, or use the built-in box (--backend box)"
+#define ANOTHER	  "leave it out, or use the built-in box, oci:crun or oci:runc"
+
 /* What this way of running cannot do, before anything is done. */
 static int check(const struct session *s, struct rein_err *err)
 {
+	bool alien = !s->backend->executor; /* a kernel of its own, in which nobody of ours is */
 	const struct {
 		bool asked;
-		const char *what;
+		const char *what, *remedy;
 	} rows[] = {
-		{!rein_is_root(), "an ordinary user: run rein as root"},
-		{s->spec->whole_system, "--whole-system"},
-		{s->spec->nested, "--nested"},
-		{s->spec->caps != 0, "--cap-add"},
-		{!s->backend->executor && s->spec->idle_timeout_ns, "an idle timeout"},
-		{!s->backend->executor && (s->spec->watch_execs || s->spec->watch_files), "--watch"},
-		{!s->backend->executor && (s->spec->net != REIN_NET_NONE || rein_gate_wanted(s->spec)), "a network"},
+		{!rein_is_root(), "an ordinary user", "run rein as root, or use the built-in box (--backend box)"},
+		{s->spec->whole_system, "--whole-system", LEAVE_OUT},
+		{s->spec->nested, "--nested", LEAVE_OUT},
+		{s->spec->caps != 0, "--cap-add", LEAVE_OUT},
+		{alien && s->spec->idle_timeout_ns, "an idle timeout (--idle-timeout, --limit idle)", ANOTHER},
+		{alien && s->spec->watch_files, "--watch-files", ANOTHER},
+		{alien && s->spec->watch_execs, "--watch", ANOTHER},
+		/* it opens what it mounts, which a socket cannot be */
+		{alien && s->spec->sockets && s->spec->sockets[0], "--allow-socket", ANOTHER},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].asked)
-			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s",
-					    s->backend->name, rows[i].what);
+			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s: %s",
+					    s->backend->name, rows[i].what, rows[i].remedy);
 	return 0;
 }
 
@@ -103,7 +111,10 @@ static int make_plan(struct session *s, struct rein_err *err)
 		setup.flags |= REIN_PLAN_NETNS;
 	if (rein_gate_wanted(s->spec))
 		setup.flags |= REIN_PLAN_GATE;
-	setup.flags |= s->backend->executor ? REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK : REIN_PLAN_IDENTITY;
+	if (s->backend->executor)
+		setup.flags |= REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK;
+	else
+		setup.flags |= setup.flags & REIN_PLAN_GATE ? REIN_PLAN_HOLDER : REIN_PLAN_IDENTITY;
 	if (notify) {
 		setup.flags |= REIN_PLAN_NOTIFY;
 		options = (struct rein_filter_options){.notify = true,
@@ -160,6 +171,11 @@ static _Noreturn void child(const struct session *s, int report)
 	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* the caller's terminal is not the command's to type into */
+	/* nothing else says which network it is to have: without this one it would be the host's */
+	if (s->plan->flags & REIN_PLAN_HOLDER && setns(s->holder.netns, CLONE_NEWNET) < 0) {
+		rein_err_errno(&err, "enter the network");
+		goto failed;
+	}
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		rein_err_errno(&err, "enter a mount namespace");
 		goto failed;
@@ -167,7 +183,7 @@ static _Noreturn void child(const struct session *s, int report)
 	rein_runtime_shield(s->backend);
 	if (rein_bundle_mount(&s->bundle, &err) < 0)
 		goto failed;
-	n = rein_runtime_command(s->backend, s->root.path, "run", argv);
+	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
 	if (s->theirs >= 0) {
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -616,6 +632,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 			    .memory = -1,
 			    .inlet = REIN_INLET_INIT,
 			    .gate = REIN_GATE_INIT,
+			    .holder = REIN_HOLDER_INIT,
 			    .supervisor = REIN_SUPERVISOR_INIT,
 			    .door = REIN_DOOR_INIT,
 			    .relay = {.master = -1},
@@ -649,6 +666,8 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	s.bundle.plan = s.plan;
 	if (rc == 0)
 		rc = prepare_executor(&s, err);
+	if (rc == 0 && s.plan->flags & REIN_PLAN_HOLDER)
+		rc = rein_holder_start(s.plan, box_program, &s.gate, &s.holder, err);
 	if (rc == 0)
 		rc = rein_bundle_write(&s.bundle, err);
 	if (rc == 0)
@@ -660,6 +679,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	rein_inlet_end(&s.inlet);
 	rein_outlet_end(&s.outlet, false);
 	rein_gate_end(&s.gate);
+	rein_holder_end(&s.holder);
 	rein_keep_done(&s.keeper);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);

@@ -16,20 +16,22 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sandbox/net/start.h"
 
 #define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
 
 static const struct rein_runtime runtimes[] = {
-	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
-	{"oci:runc", "runc", {0}, true, true, true},
+	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false, NULL, NULL},
+	{"oci:runc", "runc", {0}, true, true, true, NULL, NULL},
 	/* its own kernel filters calls; its overlay would keep the changes to itself */
 	{"oci:runsc",
 	 "runsc",
-	 {"--platform=ptrace", "--network=none", "--ignore-cgroups", "--overlay=false",
-	  "--file-access=shared"},
+	 {"--platform=ptrace", "--ignore-cgroups", "--overlay=false", "--file-access=shared"},
 	 false,
 	 false,
-	 true},
+	 true,
+	 "--network=none",
+	 "--network=host"}, /* its calls become the host's, in the namespace it is started in */
 };
 
 const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *err)
@@ -60,7 +62,7 @@ int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err)
 }
 
 size_t rein_runtime_command(const struct rein_runtime *r, const char *root, const char *verb,
-			    const char **to)
+			    const struct rein_box_spec *run, const char **to)
 {
 	size_t n = 0;
 
@@ -69,6 +71,8 @@ size_t rein_runtime_command(const struct rein_runtime *r, const char *root, cons
 	to[n++] = root;
 	for (size_t i = 0; r->before[i]; i++)
 		to[n++] = r->before[i];
+	if (run && r->alone)
+		to[n++] = run->net == REIN_NET_HOST || rein_gate_wanted(run) ? r->joined : r->alone;
 	to[n++] = verb;
 	to[n] = NULL;
 	return n;
@@ -105,7 +109,7 @@ void rein_runtime_tell(const struct rein_runtime *r, const char *root, const cha
 		       const char *id, const char *more)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
-	size_t n = rein_runtime_command(r, root, verb, argv);
+	size_t n = rein_runtime_command(r, root, verb, NULL, argv);
 
 	argv[n++] = id;
 	if (more)
@@ -117,7 +121,7 @@ void rein_runtime_tell(const struct rein_runtime *r, const char *root, const cha
 void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
-	size_t n = rein_runtime_command(r, root, "delete", argv);
+	size_t n = rein_runtime_command(r, root, "delete", NULL, argv);
 
 	argv[n++] = "--force";
 	argv[n++] = id;
