@@ -151,8 +151,6 @@ static int check_limits(const struct session *s, struct rein_err *err)
 
 static _Noreturn void child(const struct session *s, int report)
 {
-	static char *const envp[] = {
-		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	const char *argv[REIN_RUNTIME_WORDS];
 	struct rein_err err = {0};
 	sigset_t none;
@@ -210,7 +208,7 @@ static _Noreturn void child(const struct session *s, int report)
 	/* the descriptor that tells of a failure closes by itself when there is none */
 	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
 	close_range((unsigned)report + 1, ~0u, 0);
-	execvpe(argv[0], (char *const *)(uintptr_t)argv, envp);
+	rein_runtime_exec(argv);
 	rein_err_errno(&err, "run %s", argv[0]);
 failed:
 	if (write(report, &err, sizeof(err)) < 0)

@@ -45,10 +45,10 @@ const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *
 	return NULL;
 }
 
+static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"};
+
 int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err)
 {
-	static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-					   "/usr/bin",	      "/sbin",		"/bin"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
@@ -78,6 +78,20 @@ size_t rein_runtime_command(const struct rein_runtime *r, const char *root, cons
 	return n;
 }
 
+void rein_runtime_exec(const char *const *argv)
+{
+	static char *const envp[] = {
+		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], argv[0]);
+		execve(path, (char *const *)(uintptr_t)argv, envp);
+		if (errno != ENOENT)
+			return;
+	}
+}
+
 /* Two hierarchies of control groups at once confuse one that manages none here. */
 void rein_runtime_shield(const struct rein_runtime *r)
 {
@@ -98,7 +112,7 @@ static void run_to_end(const struct rein_runtime *r, const char *const *argv)
 		if (!r->hybrid && unshare(CLONE_NEWNS) == 0 &&
 		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
 			rein_runtime_shield(r);
-		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		rein_runtime_exec(argv);
 		_exit(127);
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -28,6 +28,8 @@ int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err);
 struct rein_box_spec;
 size_t rein_runtime_command(const struct rein_runtime *r, const char *root, const char *verb,
 			    const struct rein_box_spec *run, const char **to);
+/* Become it: the one that was found installed, whatever the caller's PATH. Returns on failure. */
+void rein_runtime_exec(const char *const *argv);
 /* In a mount namespace of one's own: take away what would confuse it. */
 void rein_runtime_shield(const struct rein_runtime *r);
 /* A verb about a container, and its end; more: a word after the id, or NULL. */
