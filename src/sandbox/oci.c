@@ -25,6 +25,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/caller.h"
+#include "sandbox/console.h"
 #include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
@@ -53,7 +54,7 @@ struct session {
 	struct rein_holder holder; /* of the network, where the runtime's kernel is its own */
 	struct rein_supervisor supervisor;
 	struct rein_door door;
-	struct rein_relay relay; /* for the door: there is no terminal of the box's */
+	struct rein_console console; /* where our executor is inside; else streams are pipes */
 	const char *id;
 	char pid_file[PATH_MAX];
 	struct rein_runtime_root root;
@@ -123,6 +124,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 						       .files = s->spec->watch_files,
 						       .told = setup.flags & REIN_PLAN_NETNS};
 	}
+	if (s->backend->executor)
+		rein_relay_prepare(&s->console.relay, &setup);
 	if (s->spec->idle_timeout_ns)
 		setup.sample_ms = rein_idle_interval_ms(s->spec->idle_timeout_ns);
 	rein_keep_plan(&s->keeper, &setup);
@@ -149,9 +152,19 @@ static int check_limits(const struct session *s, struct rein_err *err)
 	return 0;
 }
 
+/* Clear of the numbers the executor expects its descriptors at. */
+static int above(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	rein_closep_(&fd);
+	return high;
+}
+
 static _Noreturn void child(const struct session *s, int report)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
+	int null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
 	struct rein_err err = {0};
 	sigset_t none;
 	size_t n;
@@ -166,6 +179,12 @@ static _Noreturn void child(const struct session *s, int report)
 			dup2(s->outlet.given[fd], fd);
 	if (s->inlet.given >= 0)
 		dup2(s->inlet.given, 0);
+	/* the user's terminal is not for the box, and nothing of it for the runtime: the box opens one of its own */
+	for (int fd = 0; fd <= 2; fd++)
+		if (s->console.relay.mask & 1u << fd && (fd == 0 || s->outlet.given[fd] < 0) && dup2(null, fd) < 0) {
+			rein_err_errno(&err, "descriptors of the box");
+			goto failed;
+		}
 	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* the caller's terminal is not the command's to type into */
@@ -183,8 +202,6 @@ static _Noreturn void child(const struct session *s, int report)
 		goto failed;
 	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
 	if (s->theirs >= 0) {
-		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
 		/*
 		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
 		 * files that are its streams to the container's user: standard input goes round it.
@@ -214,15 +231,6 @@ failed:
 	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(125);
-}
-
-/* Clear of the numbers the executor expects its descriptors at. */
-static int above(int fd)
-{
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-
-	rein_closep_(&fd);
-	return high;
 }
 
 /* All the executor will ask for is in its socket before it is there. */
@@ -264,6 +272,16 @@ static int on_net(struct session *s, const struct rein_box_note *note, const int
 	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
 }
 
+static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
+{
+	int next = 0;
+
+	if (note->has & REIN_BOX_HAS_LISTENER)
+		rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[next++]), true, s->started_ns);
+	if (note->has & REIN_BOX_HAS_TERMINAL)
+		rein_console_begin(&s->console, take_fd(&fds[next]));
+}
+
 /* What it has to say; the last word is kept. */
 static int hear_executor(struct session *s, struct rein_err *err)
 {
@@ -280,8 +298,10 @@ static int hear_executor(struct session *s, struct rein_err *err)
 		s->ready |= note.kind == REIN_BOX_MSG_READY;
 		if (note.kind == REIN_BOX_MSG_SAMPLE)
 			s->slept = rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused;
-		if (note.kind == REIN_BOX_MSG_READY && note.has & REIN_BOX_HAS_LISTENER)
-			rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[0]), true, s->started_ns);
+		if (note.kind == REIN_BOX_MSG_READY)
+			on_ready(s, &note, fds);
+		if (note.kind == REIN_BOX_MSG_STOPPED && !s->paused)
+			rein_console_stopped(&s->console, s->control, note.status);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
 		    note.kind == REIN_BOX_MSG_EXIT)
 			s->end = note;
@@ -439,24 +459,17 @@ static void obey(struct session *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-/* The executor has all signals blocked; a runtime without it passes them on to the command. */
-static void pass_on(const struct session *s, int sig)
-{
-	const struct rein_box_note note = {.kind = REIN_BOX_MSG_SIGNAL, .status = sig};
-
-	if (s->control < 0)
-		kill(s->pid, sig);
-	else
-		send(s->control, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static void on_signals(struct session *s)
 {
 	struct signalfd_siginfo si;
 
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo != SIGURG) {
-			pass_on(s, (int)si.ssi_signo);
+			/* the executor has all signals blocked; a runtime without it passes them on to the command */
+			if (s->backend->executor)
+				rein_console_signal(&s->console, s->control, &si);
+			else
+				kill(s->pid, (int)si.ssi_signo);
 			continue;
 		}
 		obey(s);
@@ -467,10 +480,11 @@ static void on_signals(struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
+	enum { TERMINAL = 6 };
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
 
 	for (;;) {
-		struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
+		struct pollfd fds[9] = {{.fd = s->pidfd, .events = POLLIN},
 				       {.fd = s->signals, .events = POLLIN},
 				       {.fd = s->control, .events = POLLIN},
 				       {.fd = s->gate.control, .events = POLLIN},
@@ -478,6 +492,7 @@ static int attend(struct session *s, struct rein_err *err)
 				       {.fd = s->ready ? s->door.epoll : -1, .events = POLLIN}};
 		uint64_t now;
 
+		rein_relay_watch(&s->console.relay, fds + TERMINAL);
 		if (poll(fds, ARRAY_SIZE(fds), s->listed ? 50 : 5) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[0].revents)
@@ -501,12 +516,13 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[5].revents && s->control >= 0)
 			rein_door_serve(&s->door);
+		rein_console_move(&s->console, s->control, fds + TERMINAL);
 		now = rein_mono_ns();
 		if (now - orders > REIN_NS_PER_S / 2) {
 			orders = now;
 			obey(s);
 		}
-		s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+		s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 		if (s->why != REIN_BOX_LOST)
 			continue;
 		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
@@ -591,7 +607,9 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
-	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+	rein_relay_drain(&s->console.relay);
+	rein_relay_leave(&s->console.relay);
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	rein_keep_end(&s->keeper, 0);
 	if (rc == 0)
 		rc = explain(s, err);
@@ -607,8 +625,13 @@ static int open_streams(struct session *s, struct rein_err *err)
 {
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
 
+	unsigned terminals = s->console.relay.mask;
+
+	/* what the runtime itself has to say comes out where the box's own terminal is shown */
+	if (s->backend->executor && terminals & 4)
+		return rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, (terminals & 2) | (limit ? 0 : 2), err);
 	if (s->backend->executor)
-		return rein_outlet_open(&s->outlet, limit, 0, err);
+		return rein_outlet_open(&s->outlet, limit, terminals, err);
 	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
 		return -err->code;
 	return rein_inlet_open(&s->inlet, err);
@@ -617,7 +640,8 @@ static int open_streams(struct session *s, struct rein_err *err)
 int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec *spec, const char *box_program,
 		 const char *dir, const char *id, struct rein_box_result *ret, struct rein_err *err)
 {
-	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG};
+	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG,
+					SIGCONT, SIGTSTP, SIGWINCH /* to a terminal inside */};
 	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
 	struct session s = {.backend = backend,
 			    .spec = spec,
@@ -633,7 +657,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 			    .holder = REIN_HOLDER_INIT,
 			    .supervisor = REIN_SUPERVISOR_INIT,
 			    .door = REIN_DOOR_INIT,
-			    .relay = {.master = -1},
+			    .console = REIN_CONSOLE_INIT,
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;
@@ -642,13 +666,13 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 		return rein_err_nomem(err);
 	s.door.spec = spec;
 	s.door.control = &s.control;
-	s.door.relay = &s.relay;
+	s.door.relay = &s.console.relay;
 	s.door.paused = &s.paused;
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
 	if (check(&s, err) < 0 || rein_runtime_installed(s.backend, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on) - (s.backend->executor ? 0 : 3); i++)
 		sigaddset(&set, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
