@@ -69,6 +69,7 @@ struct session {
 	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;
 	bool paused, listed, ready;
+	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
 };
 
 #define LEAVE_OUT "leave it out, or use the built-in box (--backend box)"
@@ -469,7 +470,7 @@ static void on_signals(struct session *s)
 			if (s->backend->executor)
 				rein_console_signal(&s->console, s->control, &si);
 			else
-				kill(s->pid, (int)si.ssi_signo);
+				s->signalled |= kill(s->pid, (int)si.ssi_signo) == 0;
 			continue;
 		}
 		obey(s);
@@ -534,13 +535,17 @@ static int attend(struct session *s, struct rein_err *err)
 	}
 }
 
+static bool ordered_to_stop(const struct session *s)
+{
+	return s->spec->watch && s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP;
+}
+
 static void conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret)
 {
 	struct rein_box_result r = {
 		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
 
-	if (s->why == REIN_BOX_LOST && s->spec->watch &&
-	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
+	if (s->why == REIN_BOX_LOST && ordered_to_stop(s))
 		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
 	if (s->why == REIN_BOX_LOST) {
 		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
@@ -570,6 +575,37 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 	*ret = r;
 }
 
+/* The runtime ended by itself and there never was a command: its status says nothing of one. */
+static bool never_began(const struct session *s)
+{
+	bool began = s->backend->executor ? s->ready : access(s->pid_file, F_OK) == 0;
+
+	return !began && !s->signalled && s->why == REIN_BOX_LOST && !s->keeper.hit.what && !ordered_to_stop(s);
+}
+
+#define ALIEN_FAILED 128 /* runsc's own status */
+
+/* A runtime with a kernel of its own says only that it failed. That there is no such command can be seen from here. */
+static bool not_found(const struct session *s)
+{
+	const char *name = s->spec->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
+	char path[PATH_MAX];
+
+	if (s->backend->executor || s->why != REIN_BOX_LOST || !WIFEXITED(s->status) ||
+	    WEXITSTATUS(s->status) != ALIEN_FAILED || strchr(name, '/'))
+		return false;
+	for (;; dir++) {
+		size_t n = strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%s/%.*s/%s", n && *dir == '/' ? "" : s->spec->cwd, (int)n, dir, name);
+		if (access(path, F_OK) == 0)
+			return false;
+		dir += n;
+		if (!*dir)
+			return true;
+	}
+}
+
 /* Did the executor inside get as far as the command? */
 static int explain(const struct session *s, struct rein_err *err)
 {
@@ -579,7 +615,27 @@ static int explain(const struct session *s, struct rein_err *err)
 		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
 				    s->spec->argv[0],
 				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+	if (not_found(s))
+		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
+	if (never_began(s))
+		return rein_err_set(err, REIN_E_FAILED, "%s could not start the box: it ended with %s %d",
+				    s->backend->program, WIFSIGNALED(s->status) ? "signal" : "status",
+				    WIFSIGNALED(s->status) ? WTERMSIG(s->status) : WEXITSTATUS(s->status));
 	return 0;
+}
+
+/* Whatever the runtime left of itself, also after a kill: it may need a moment to see that all are dead. */
+static void clear_away(struct session *s)
+{
+	const struct timespec a_while = {.tv_nsec = 100000000};
+
+	for (int i = 0; i < 5; i++) {
+		s->root.deleted = rein_runtime_delete(s->backend, s->root.path, s->id);
+		/* one that had cleared up before says that there is no such container */
+		if (s->root.deleted || rmdir(s->root.path) == 0)
+			return;
+		nanosleep(&a_while, NULL);
+	}
 }
 
 static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
@@ -598,8 +654,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		kill_it(s, REIN_BOX_LOST);
 	while (wait4(s->pid, &s->status, 0, &ru) < 0 && errno == EINTR)
 		;
-	/* whatever it left of itself, also after a kill */
-	rein_runtime_delete(s->backend, s->root.path, s->id);
+	clear_away(s);
 	rc = rc < 0 ? rc : hear_executor(s, err);
 	rein_supervisor_end(&s->supervisor);
 	rein_door_close(&s->door);

@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "sandbox/net/start.h"
+#include "sys/tree.h"
 
 #define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
 
@@ -99,9 +100,11 @@ void rein_runtime_shield(const struct rein_runtime *r)
 		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
 }
 
-static void run_to_end(const struct rein_runtime *r, const char *const *argv)
+/* True: it ended well. */
+static bool run_to_end(const struct rein_runtime *r, const char *const *argv)
 {
 	pid_t pid = fork();
+	int status = -1;
 
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -115,8 +118,9 @@ static void run_to_end(const struct rein_runtime *r, const char *const *argv)
 		rein_runtime_exec(argv);
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return pid > 0 && status == 0;
 }
 
 void rein_runtime_tell(const struct rein_runtime *r, const char *root, const char *verb,
@@ -132,7 +136,7 @@ void rein_runtime_tell(const struct rein_runtime *r, const char *root, const cha
 	run_to_end(r, argv);
 }
 
-void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
+bool rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
 	size_t n = rein_runtime_command(r, root, "delete", NULL, argv);
@@ -140,7 +144,16 @@ void rein_runtime_delete(const struct rein_runtime *r, const char *root, const c
 	argv[n++] = "--force";
 	argv[n++] = id;
 	argv[n] = NULL;
-	run_to_end(r, argv);
+	return run_to_end(r, argv);
+}
+
+/* A runtime that was ended while it began leaves a lock nobody holds. Else only what is empty goes: it may be needed. */
+static void remove_root(int dir, const char *name, bool deleted)
+{
+	struct rein_err ignored = {0};
+
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && deleted)
+		rein_tree_remove(dir, name, &ignored);
 }
 
 /* "ID.PROGRAM" of a rein that was killed: nobody told its runtime to take its groups away. */
@@ -156,8 +169,7 @@ static void collect(int dir, const char *name)
 	snprintf(root, sizeof(root), ROOTS "/%s", name);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if (rein_streq(runtimes[i].program, dot + 1)) {
-			rein_runtime_delete(&runtimes[i], root, id);
-			unlinkat(dir, name, AT_REMOVEDIR);
+			remove_root(dir, name, rein_runtime_delete(&runtimes[i], root, id));
 		}
 }
 
@@ -186,7 +198,7 @@ int rein_runtime_root_open(const struct rein_runtime *r, const char *id,
 void rein_runtime_root_close(struct rein_runtime_root *root)
 {
 	if (*root->path)
-		rmdir(root->path);
+		remove_root(AT_FDCWD, root->path, root->deleted);
 	rein_closep_(&root->lock);
 	root->lock = -1;
 }

@@ -34,13 +34,14 @@ void rein_runtime_exec(const char *const *argv);
 void rein_runtime_shield(const struct rein_runtime *r);
 /* A verb about a container, and its end; more: a word after the id, or NULL. */
 void rein_runtime_tell(const struct rein_runtime *r, const char *root, const char *verb, const char *id, const char *more);
-/* Whatever it left of itself, also after a kill. */
-void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id);
+/* Whatever it left of itself, also after a kill. True: it says that there is nothing of the container any more. */
+bool rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id);
 
 /* A directory of its own for one container, locked while we live. */
 struct rein_runtime_root {
 	char path[PATH_MAX];
 	int lock;
+	bool deleted; /* the container is; what else is there is of no use */
 };
 #define REIN_RUNTIME_ROOT_INIT {.lock = -1}
 

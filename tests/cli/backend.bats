@@ -25,7 +25,7 @@ no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -us
 no_bundles() { [ -z "$(ls /run/rein-oci 2>/dev/null)" ]; }
 none_left() {
 	# those of other runs on this machine go by themselves
-	until_true 15 no_bundles || die "left: $(ls /run/rein-oci)"
+	until_true 15 no_bundles || die "left: $(find /run/rein-oci)"
 	until_true 5 no_groups || die "a group is left"
 	! grep -q "$T.*bundle" /proc/self/mountinfo || die "a mount is left"
 }
@@ -35,6 +35,8 @@ none_left() {
 	mkdir -p sub
 	for b in $(backends); do
 		run -42 with "$b" -q --discard -- sh -c 'exit 42'
+		run -127 with "$b" -q --discard -- no-such-command
+		has "$output" "command not found"
 		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
 		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
@@ -295,6 +297,14 @@ while True: a.append(b"x" * (4 << 20))'
 		has "$output" "oci:runsc does not support"
 		has "$output" "${o%%=*}"
 		has "$output" "built-in box"
+	done
+	# a runtime that fails is no command that did
+	printf '#!/bin/sh\necho went wrong >&2\nexit 3\n' >"$T/broken"; chmod 755 "$T/broken"
+	for o in crun runsc; do
+		command -v "$o" >/dev/null || continue
+		run -125 unshare -m sh -c 'mount --bind "$1" "$2" && exec rein run --approve --backend "oci:$3" -- true' sh "$T/broken" "$(command -v "$o")" "$o"
+		has "$output" "went wrong"
+		has "$output" "$o could not start the box: it ended with status 3"
 	done
 	# nothing is left of a transaction that could not run
 	[ -z "$(rein log --ids --state running --all)" ]
