@@ -25,9 +25,11 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/caller.h"
+#include "sandbox/console.h"
 #include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
+#include "sandbox/holder.h"
 #include "sandbox/inlet.h"
 #include "sandbox/net/start.h"
 #include "sandbox/idle.h"
@@ -49,9 +51,10 @@ struct session {
 	struct rein_outlet outlet;
 	struct rein_inlet inlet;
 	struct rein_gate gate;
+	struct rein_holder holder; /* of the network, where the runtime's kernel is its own */
 	struct rein_supervisor supervisor;
 	struct rein_door door;
-	struct rein_relay relay; /* for the door: there is no terminal of the box's */
+	struct rein_console console; /* where our executor is inside; else streams are pipes */
 	const char *id;
 	char pid_file[PATH_MAX];
 	struct rein_runtime_root root;
@@ -66,28 +69,35 @@ struct session {
 	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;
 	bool paused, listed, ready;
+	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
 };
+
+#define LEAVE_OUT "leave it out, or use the built-in box (--backend box)"
+#define ANOTHER	  "leave it out, or use the built-in box, oci:crun or oci:runc"
 
 /* What this way of running cannot do, before anything is done. */
 static int check(const struct session *s, struct rein_err *err)
 {
+	bool alien = !s->backend->executor; /* a kernel of its own, in which nobody of ours is */
 	const struct {
 		bool asked;
-		const char *what;
+		const char *what, *remedy;
 	} rows[] = {
-		{!rein_is_root(), "an ordinary user: run rein as root"},
-		{s->spec->whole_system, "--whole-system"},
-		{s->spec->nested, "--nested"},
-		{s->spec->caps != 0, "--cap-add"},
-		{!s->backend->executor && s->spec->idle_timeout_ns, "an idle timeout"},
-		{!s->backend->executor && (s->spec->watch_execs || s->spec->watch_files), "--watch"},
-		{!s->backend->executor && (s->spec->net != REIN_NET_NONE || rein_gate_wanted(s->spec)), "a network"},
+		{!rein_is_root(), "an ordinary user", "run rein as root, or use the built-in box (--backend box)"},
+		{s->spec->whole_system, "--whole-system", LEAVE_OUT},
+		{s->spec->nested, "--nested", LEAVE_OUT},
+		{s->spec->caps != 0, "--cap-add", LEAVE_OUT},
+		{alien && s->spec->idle_timeout_ns, "an idle timeout (--idle-timeout, --limit idle)", ANOTHER},
+		{alien && s->spec->watch_files, "--watch-files", ANOTHER},
+		{alien && s->spec->watch_execs, "--watch", ANOTHER},
+		/* it opens what it mounts, which a socket cannot be */
+		{alien && s->spec->sockets && s->spec->sockets[0], "--allow-socket", ANOTHER},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].asked)
-			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s",
-					    s->backend->name, rows[i].what);
+			return rein_err_set(err, REIN_E_UNSUPPORTED, "the backend %s does not support %s: %s",
+					    s->backend->name, rows[i].what, rows[i].remedy);
 	return 0;
 }
 
@@ -103,7 +113,10 @@ static int make_plan(struct session *s, struct rein_err *err)
 		setup.flags |= REIN_PLAN_NETNS;
 	if (rein_gate_wanted(s->spec))
 		setup.flags |= REIN_PLAN_GATE;
-	setup.flags |= s->backend->executor ? REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK : REIN_PLAN_IDENTITY;
+	if (s->backend->executor)
+		setup.flags |= REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK;
+	else
+		setup.flags |= setup.flags & REIN_PLAN_GATE ? REIN_PLAN_HOLDER : REIN_PLAN_IDENTITY;
 	if (notify) {
 		setup.flags |= REIN_PLAN_NOTIFY;
 		options = (struct rein_filter_options){.notify = true,
@@ -112,6 +125,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 						       .files = s->spec->watch_files,
 						       .told = setup.flags & REIN_PLAN_NETNS};
 	}
+	if (s->backend->executor)
+		rein_relay_prepare(&s->console.relay, &setup);
 	if (s->spec->idle_timeout_ns)
 		setup.sample_ms = rein_idle_interval_ms(s->spec->idle_timeout_ns);
 	rein_keep_plan(&s->keeper, &setup);
@@ -138,11 +153,19 @@ static int check_limits(const struct session *s, struct rein_err *err)
 	return 0;
 }
 
+/* Clear of the numbers the executor expects its descriptors at. */
+static int above(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	rein_closep_(&fd);
+	return high;
+}
+
 static _Noreturn void child(const struct session *s, int report)
 {
-	static char *const envp[] = {
-		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	const char *argv[REIN_RUNTIME_WORDS];
+	int null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
 	struct rein_err err = {0};
 	sigset_t none;
 	size_t n;
@@ -157,9 +180,20 @@ static _Noreturn void child(const struct session *s, int report)
 			dup2(s->outlet.given[fd], fd);
 	if (s->inlet.given >= 0)
 		dup2(s->inlet.given, 0);
+	/* the user's terminal is not for the box, and nothing of it for the runtime: the box opens one of its own */
+	for (int fd = 0; fd <= 2; fd++)
+		if (s->console.relay.mask & 1u << fd && (fd == 0 || s->outlet.given[fd] < 0) && dup2(null, fd) < 0) {
+			rein_err_errno(&err, "descriptors of the box");
+			goto failed;
+		}
 	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* the caller's terminal is not the command's to type into */
+	/* nothing else says which network it is to have: without this one it would be the host's */
+	if (s->plan->flags & REIN_PLAN_HOLDER && setns(s->holder.netns, CLONE_NEWNET) < 0) {
+		rein_err_errno(&err, "enter the network");
+		goto failed;
+	}
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
 		rein_err_errno(&err, "enter a mount namespace");
 		goto failed;
@@ -167,10 +201,8 @@ static _Noreturn void child(const struct session *s, int report)
 	rein_runtime_shield(s->backend);
 	if (rein_bundle_mount(&s->bundle, &err) < 0)
 		goto failed;
-	n = rein_runtime_command(s->backend, s->root.path, "run", argv);
+	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
 	if (s->theirs >= 0) {
-		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
 		/*
 		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
 		 * files that are its streams to the container's user: standard input goes round it.
@@ -194,21 +226,12 @@ static _Noreturn void child(const struct session *s, int report)
 	/* the descriptor that tells of a failure closes by itself when there is none */
 	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
 	close_range((unsigned)report + 1, ~0u, 0);
-	execvpe(argv[0], (char *const *)(uintptr_t)argv, envp);
+	rein_runtime_exec(argv);
 	rein_err_errno(&err, "run %s", argv[0]);
 failed:
 	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
 	_exit(125);
-}
-
-/* Clear of the numbers the executor expects its descriptors at. */
-static int above(int fd)
-{
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-
-	rein_closep_(&fd);
-	return high;
 }
 
 /* All the executor will ask for is in its socket before it is there. */
@@ -250,6 +273,16 @@ static int on_net(struct session *s, const struct rein_box_note *note, const int
 	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
 }
 
+static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
+{
+	int next = 0;
+
+	if (note->has & REIN_BOX_HAS_LISTENER)
+		rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[next++]), true, s->started_ns);
+	if (note->has & REIN_BOX_HAS_TERMINAL)
+		rein_console_begin(&s->console, take_fd(&fds[next]));
+}
+
 /* What it has to say; the last word is kept. */
 static int hear_executor(struct session *s, struct rein_err *err)
 {
@@ -266,8 +299,10 @@ static int hear_executor(struct session *s, struct rein_err *err)
 		s->ready |= note.kind == REIN_BOX_MSG_READY;
 		if (note.kind == REIN_BOX_MSG_SAMPLE)
 			s->slept = rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused;
-		if (note.kind == REIN_BOX_MSG_READY && note.has & REIN_BOX_HAS_LISTENER)
-			rein_supervisor_begin(&s->supervisor, s->spec, take_fd(&fds[0]), true, s->started_ns);
+		if (note.kind == REIN_BOX_MSG_READY)
+			on_ready(s, &note, fds);
+		if (note.kind == REIN_BOX_MSG_STOPPED && !s->paused)
+			rein_console_stopped(&s->console, s->control, note.status);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
 		    note.kind == REIN_BOX_MSG_EXIT)
 			s->end = note;
@@ -425,24 +460,17 @@ static void obey(struct session *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-/* The executor has all signals blocked; a runtime without it passes them on to the command. */
-static void pass_on(const struct session *s, int sig)
-{
-	const struct rein_box_note note = {.kind = REIN_BOX_MSG_SIGNAL, .status = sig};
-
-	if (s->control < 0)
-		kill(s->pid, sig);
-	else
-		send(s->control, &note, sizeof(note), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static void on_signals(struct session *s)
 {
 	struct signalfd_siginfo si;
 
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo != SIGURG) {
-			pass_on(s, (int)si.ssi_signo);
+			/* the executor has all signals blocked; a runtime without it passes them on to the command */
+			if (s->backend->executor)
+				rein_console_signal(&s->console, s->control, &si);
+			else
+				s->signalled |= kill(s->pid, (int)si.ssi_signo) == 0;
 			continue;
 		}
 		obey(s);
@@ -453,10 +481,11 @@ static void on_signals(struct session *s)
 
 static int attend(struct session *s, struct rein_err *err)
 {
+	enum { TERMINAL = 6 };
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
 
 	for (;;) {
-		struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
+		struct pollfd fds[9] = {{.fd = s->pidfd, .events = POLLIN},
 				       {.fd = s->signals, .events = POLLIN},
 				       {.fd = s->control, .events = POLLIN},
 				       {.fd = s->gate.control, .events = POLLIN},
@@ -464,6 +493,7 @@ static int attend(struct session *s, struct rein_err *err)
 				       {.fd = s->ready ? s->door.epoll : -1, .events = POLLIN}};
 		uint64_t now;
 
+		rein_relay_watch(&s->console.relay, fds + TERMINAL);
 		if (poll(fds, ARRAY_SIZE(fds), s->listed ? 50 : 5) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[0].revents)
@@ -487,12 +517,13 @@ static int attend(struct session *s, struct rein_err *err)
 			rein_closep_(&s->supervisor.listener), s->supervisor.listener = -1;
 		if (fds[5].revents && s->control >= 0)
 			rein_door_serve(&s->door);
+		rein_console_move(&s->console, s->control, fds + TERMINAL);
 		now = rein_mono_ns();
 		if (now - orders > REIN_NS_PER_S / 2) {
 			orders = now;
 			obey(s);
 		}
-		s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+		s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 		if (s->why != REIN_BOX_LOST)
 			continue;
 		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
@@ -504,13 +535,17 @@ static int attend(struct session *s, struct rein_err *err)
 	}
 }
 
+static bool ordered_to_stop(const struct session *s)
+{
+	return s->spec->watch && s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP;
+}
+
 static void conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret)
 {
 	struct rein_box_result r = {
 		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
 
-	if (s->why == REIN_BOX_LOST && s->spec->watch &&
-	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
+	if (s->why == REIN_BOX_LOST && ordered_to_stop(s))
 		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
 	if (s->why == REIN_BOX_LOST) {
 		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
@@ -540,6 +575,37 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 	*ret = r;
 }
 
+/* The runtime ended by itself and there never was a command: its status says nothing of one. */
+static bool never_began(const struct session *s)
+{
+	bool began = s->backend->executor ? s->ready : access(s->pid_file, F_OK) == 0;
+
+	return !began && !s->signalled && s->why == REIN_BOX_LOST && !s->keeper.hit.what && !ordered_to_stop(s);
+}
+
+#define ALIEN_FAILED 128 /* runsc's own status */
+
+/* A runtime with a kernel of its own says only that it failed. That there is no such command can be seen from here. */
+static bool not_found(const struct session *s)
+{
+	const char *name = s->spec->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
+	char path[PATH_MAX];
+
+	if (s->backend->executor || s->why != REIN_BOX_LOST || !WIFEXITED(s->status) ||
+	    WEXITSTATUS(s->status) != ALIEN_FAILED || strchr(name, '/'))
+		return false;
+	for (;; dir++) {
+		size_t n = strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%s/%.*s/%s", n && *dir == '/' ? "" : s->spec->cwd, (int)n, dir, name);
+		if (access(path, F_OK) == 0)
+			return false;
+		dir += n;
+		if (!*dir)
+			return true;
+	}
+}
+
 /* Did the executor inside get as far as the command? */
 static int explain(const struct session *s, struct rein_err *err)
 {
@@ -549,7 +615,27 @@ static int explain(const struct session *s, struct rein_err *err)
 		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
 				    s->spec->argv[0],
 				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+	if (not_found(s))
+		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
+	if (never_began(s))
+		return rein_err_set(err, REIN_E_FAILED, "%s could not start the box: it ended with %s %d",
+				    s->backend->program, WIFSIGNALED(s->status) ? "signal" : "status",
+				    WIFSIGNALED(s->status) ? WTERMSIG(s->status) : WEXITSTATUS(s->status));
 	return 0;
+}
+
+/* Whatever the runtime left of itself, also after a kill: it may need a moment to see that all are dead. */
+static void clear_away(struct session *s)
+{
+	const struct timespec a_while = {.tv_nsec = 100000000};
+
+	for (int i = 0; i < 5; i++) {
+		s->root.deleted = rein_runtime_delete(s->backend, s->root.path, s->id);
+		/* one that had cleared up before says that there is no such container */
+		if (s->root.deleted || rmdir(s->root.path) == 0)
+			return;
+		nanosleep(&a_while, NULL);
+	}
 }
 
 static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
@@ -568,8 +654,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		kill_it(s, REIN_BOX_LOST);
 	while (wait4(s->pid, &s->status, 0, &ru) < 0 && errno == EINTR)
 		;
-	/* whatever it left of itself, also after a kill */
-	rein_runtime_delete(s->backend, s->root.path, s->id);
+	clear_away(s);
 	rc = rc < 0 ? rc : hear_executor(s, err);
 	rein_supervisor_end(&s->supervisor);
 	rein_door_close(&s->door);
@@ -577,7 +662,9 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
-	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
+	rein_relay_drain(&s->console.relay);
+	rein_relay_leave(&s->console.relay);
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	rein_keep_end(&s->keeper, 0);
 	if (rc == 0)
 		rc = explain(s, err);
@@ -593,8 +680,13 @@ static int open_streams(struct session *s, struct rein_err *err)
 {
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
 
+	unsigned terminals = s->console.relay.mask;
+
+	/* what the runtime itself has to say comes out where the box's own terminal is shown */
+	if (s->backend->executor && terminals & 4)
+		return rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, (terminals & 2) | (limit ? 0 : 2), err);
 	if (s->backend->executor)
-		return rein_outlet_open(&s->outlet, limit, 0, err);
+		return rein_outlet_open(&s->outlet, limit, terminals, err);
 	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
 		return -err->code;
 	return rein_inlet_open(&s->inlet, err);
@@ -603,7 +695,8 @@ static int open_streams(struct session *s, struct rein_err *err)
 int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec *spec, const char *box_program,
 		 const char *dir, const char *id, struct rein_box_result *ret, struct rein_err *err)
 {
-	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG};
+	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG,
+					SIGCONT, SIGTSTP, SIGWINCH /* to a terminal inside */};
 	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
 	struct session s = {.backend = backend,
 			    .spec = spec,
@@ -616,9 +709,10 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 			    .memory = -1,
 			    .inlet = REIN_INLET_INIT,
 			    .gate = REIN_GATE_INIT,
+			    .holder = REIN_HOLDER_INIT,
 			    .supervisor = REIN_SUPERVISOR_INIT,
 			    .door = REIN_DOOR_INIT,
-			    .relay = {.master = -1},
+			    .console = REIN_CONSOLE_INIT,
 			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t set, old;
 	int rc;
@@ -627,13 +721,13 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 		return rein_err_nomem(err);
 	s.door.spec = spec;
 	s.door.control = &s.control;
-	s.door.relay = &s.relay;
+	s.door.relay = &s.console.relay;
 	s.door.paused = &s.paused;
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
 	if (check(&s, err) < 0 || rein_runtime_installed(s.backend, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on) - (s.backend->executor ? 0 : 3); i++)
 		sigaddset(&set, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -649,6 +743,8 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	s.bundle.plan = s.plan;
 	if (rc == 0)
 		rc = prepare_executor(&s, err);
+	if (rc == 0 && s.plan->flags & REIN_PLAN_HOLDER)
+		rc = rein_holder_start(s.plan, box_program, &s.gate, &s.holder, err);
 	if (rc == 0)
 		rc = rein_bundle_write(&s.bundle, err);
 	if (rc == 0)
@@ -660,6 +756,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	rein_inlet_end(&s.inlet);
 	rein_outlet_end(&s.outlet, false);
 	rein_gate_end(&s.gate);
+	rein_holder_end(&s.holder);
 	rein_keep_done(&s.keeper);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);

@@ -160,9 +160,9 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_kbool(j, "noNewPrivileges", true);
 	rein_json_key(j, "capabilities");
 	rein_json_open(j, '{');
-	/* for the network it makes ready; then it gives them up, and looks that there are none left */
+	/* for the network our executor makes ready; then it gives them up, and looks that there are none left */
 	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		words(j, sets[i], b->plan->flags & REIN_PLAN_GATE && i < 4 && i != 2 ? network : NULL);
+		words(j, sets[i], b->executor && b->plan->flags & REIN_PLAN_GATE && i < 4 && i != 2 ? network : NULL);
 	rein_json_close(j, '}');
 	rein_json_key(j, "rlimits");
 	rein_json_open(j, '[');
@@ -180,24 +180,51 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_close(j, '}');
 }
 
+/* Everybody is who he is outside, without a right over anything there. */
+static void put_identity(struct rein_json *j)
+{
+	static const char *const maps[] = {"uidMappings", "gidMappings"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++) {
+		rein_json_key(j, maps[i]);
+		rein_json_open(j, '[');
+		rein_json_open(j, '{');
+		rein_json_ku64(j, "containerID", 0);
+		rein_json_ku64(j, "hostID", 0);
+		rein_json_ku64(j, "size", UINT32_MAX);
+		rein_json_close(j, '}');
+		rein_json_close(j, ']');
+	}
+}
+
 static void put_linux(const struct rein_bundle *b, struct rein_json *j)
 {
-	static const char *const spaces[] = {"pid", "ipc", "uts", "mount", "network"};
-	size_t n = b->spec->net == REIN_NET_HOST ? 4 : 5;
+	static const char *const spaces[] = {"pid", "ipc", "uts", "mount", "network", "user"};
+	/* it is started in the network it is to have: that is not made anew */
+	bool joins = b->spec->net == REIN_NET_HOST || (!b->executor && b->plan->flags & REIN_PLAN_GATE);
+	/*
+	 * gVisor's kernel is a process in that network then, by its own choice as root, with the right to trace
+	 * for its platform: in a user namespace of its own that right is over nothing of the host's.
+	 */
+	bool user = !b->executor && joins;
 
 	rein_json_key(j, "linux");
 	rein_json_open(j, '{');
 	rein_json_key(j, "namespaces");
 	rein_json_open(j, '[');
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+		if ((i == 4 && joins) || (i == 5 && !user))
+			continue;
 		rein_json_open(j, '{');
 		rein_json_kstr(j, "type", spaces[i]);
 		rein_json_close(j, '}');
 	}
 	rein_json_close(j, ']');
+	if (user)
+		put_identity(j);
 	if (b->group)
 		rein_json_kstr(j, "cgroupsPath", b->group);
-	if (n == 5 && b->executor) {
+	if (!joins && b->executor) {
 		/* as in the box: a server inside may have any port, and loopback needs no pacing */
 		rein_json_key(j, "sysctl");
 		rein_json_open(j, '{');
@@ -332,14 +359,15 @@ static int mount_entry(int root, const char *name)
 
 /*
  * The system under a root directory of our own. Runtimes set the flags of the root's mount anew (crun always,
- * runc to make it read-only), whereby what was there is forgotten: nosuid, nodev, with crun read-only. So
- * there is nothing on that mount but names.
+ * runc to make it read-only), whereby what was there is forgotten: nosuid, nodev, with crun read-only; and
+ * where gVisor does so in a user namespace the kernel refuses to forget them. So there is nothing on that mount
+ * but names, and it has no flags.
  */
 static int mount_system(const struct rein_bundle *b)
 {
 	static const struct sys_mount_option options[] = {{"mode", "0755"}, {0}};
 	auto_closedir DIR *d = opendir("/");
-	auto_close int fs = sys_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV), root = -1;
+	auto_close int fs = sys_mount_new("tmpfs", options, 0), root = -1;
 	char path[PATH_MAX];
 	struct dirent *e;
 
@@ -394,12 +422,83 @@ static int cover_socket(const struct rein_bundle *b, const char *target)
 	return sys_mount_attach_fd(null, at);
 }
 
+/* The box's own directory this path lies in, or is; NULL: in none. */
+static const char *private_of(const struct rein_bundle *b, const char *target)
+{
+	const char *in = NULL;
+
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *at = rein_plan_str(b->plan, m->target);
+
+		if (m->kind == REIN_MOUNT_PRIVATE && rein_path_within(target, at) && (!in || strlen(at) < strlen(in)))
+			in = at;
+	}
+	return in;
+}
+
+/* The way to it, and something to mount over, below a directory that is ours. */
+static int make_place(char *path, size_t from, bool is_dir)
+{
+	for (char *p = path + from; (p = strchr(p + 1, '/'));) {
+		*p = 0;
+		if (mkdir(path, 0755) < 0 && errno != EEXIST)
+			return -1;
+		*p = '/';
+	}
+	if (is_dir ? mkdir(path, 0755) < 0 : mknod(path, S_IFREG | 0644, 0) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return 0;
+}
+
+/*
+ * gVisor's own kernel has the box's private directories; what it is brought is put together by another process of
+ * its, which sees this tree and makes no places in it. So there they are empty as well, but for those places; and
+ * nothing of the host's own that is behind them can be asked for.
+ */
+static int cover_private(const struct rein_bundle *b)
+{
+	static const struct sys_mount_option options[] = {{"mode", "0755"}, {0}};
+	size_t from = strlen(b->dir) + strlen("/rootfs");
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *target = rein_plan_str(b->plan, m->target);
+		auto_close int fs = -1, at = -1;
+
+		if (m->kind != REIN_MOUNT_PRIVATE || private_of(b, target) != target)
+			continue;
+		snprintf(path, sizeof(path), "%s/rootfs%s", b->dir, target);
+		at = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (at < 0 && errno == ENOENT)
+			continue;
+		fs = sys_mount_new("tmpfs", options, SYS_MOUNT_TAME);
+		if (at < 0 || fs < 0 || sys_mount_attach_fd(fs, at) < 0)
+			return -1;
+	}
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *target = rein_plan_str(b->plan, m->target);
+
+		if ((m->kind != REIN_MOUNT_OVERLAY && m->kind != REIN_MOUNT_BIND && m->kind != REIN_MOUNT_TEXT) ||
+		    !private_of(b, target))
+			continue;
+		snprintf(path, sizeof(path), "%s/rootfs%s", b->dir, target);
+		if (make_place(path, from, m->kind != REIN_MOUNT_TEXT && !(m->flags & REIN_MOUNT_FILE)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
 {
 	char path[PATH_MAX];
 
 	if (mount_system(b) < 0)
 		return rein_err_errno(err, "mount the system at '%s/rootfs'", b->dir);
+	if (!b->executor && cover_private(b) < 0)
+		return rein_err_errno(err, "cover the private directories in '%s/rootfs'", b->dir);
 	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
 		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
 

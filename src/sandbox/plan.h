@@ -54,9 +54,10 @@ enum rein_plan_flag {
 	REIN_PLAN_FOREGROUND = 1 << 7, /* the command owns its terminal from the start */
 	REIN_PLAN_GATE = 1 << 8, /* the network leads to a gate: send the batches, hand out sockets */
 	REIN_PLAN_CONTAINED = 1 << 9, /* a runtime made namespaces and mounts: only confine, then run */
-	REIN_PLAN_FLAGS = (1 << 10) - 1,
+	REIN_PLAN_HOLDER = 1 << 10, /* only make the network and hold it: another's kernel runs the command */
+	REIN_PLAN_FLAGS = (1 << 11) - 1,
 	REIN_PLAN_ORDERED = REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT |
-			    REIN_PLAN_CONTAINED,
+			    REIN_PLAN_CONTAINED | REIN_PLAN_HOLDER,
 };
 
 enum rein_plan_kind {
@@ -184,6 +185,7 @@ enum rein_box_has {
 	REIN_BOX_HAS_LISTENER = 1 << 0,
 	REIN_BOX_HAS_TERMINAL = 1 << 1,
 	REIN_BOX_HAS_LAYER = 1 << 2,
+	REIN_BOX_HAS_NETNS = 1 << 3, /* of a holder */
 };
 
 struct rein_box_note {

@@ -16,20 +16,23 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sandbox/net/start.h"
+#include "sys/tree.h"
 
 #define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
 
 static const struct rein_runtime runtimes[] = {
-	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false},
-	{"oci:runc", "runc", {0}, true, true, true},
+	{"oci:crun", "crun", {"--cgroup-manager=disabled"}, true, false, false, NULL, NULL},
+	{"oci:runc", "runc", {0}, true, true, true, NULL, NULL},
 	/* its own kernel filters calls; its overlay would keep the changes to itself */
 	{"oci:runsc",
 	 "runsc",
-	 {"--platform=ptrace", "--network=none", "--ignore-cgroups", "--overlay=false",
-	  "--file-access=shared"},
+	 {"--platform=ptrace", "--ignore-cgroups", "--overlay=false", "--file-access=shared"},
 	 false,
 	 false,
-	 true},
+	 true,
+	 "--network=none",
+	 "--network=host"}, /* its calls become the host's, in the namespace it is started in */
 };
 
 const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *err)
@@ -43,10 +46,10 @@ const struct rein_runtime *rein_runtime_find(const char *name, struct rein_err *
 	return NULL;
 }
 
+static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"};
+
 int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err)
 {
-	static const char *const dirs[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-					   "/usr/bin",	      "/sbin",		"/bin"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
@@ -60,7 +63,7 @@ int rein_runtime_installed(const struct rein_runtime *r, struct rein_err *err)
 }
 
 size_t rein_runtime_command(const struct rein_runtime *r, const char *root, const char *verb,
-			    const char **to)
+			    const struct rein_box_spec *run, const char **to)
 {
 	size_t n = 0;
 
@@ -69,9 +72,25 @@ size_t rein_runtime_command(const struct rein_runtime *r, const char *root, cons
 	to[n++] = root;
 	for (size_t i = 0; r->before[i]; i++)
 		to[n++] = r->before[i];
+	if (run && r->alone)
+		to[n++] = run->net == REIN_NET_HOST || rein_gate_wanted(run) ? r->joined : r->alone;
 	to[n++] = verb;
 	to[n] = NULL;
 	return n;
+}
+
+void rein_runtime_exec(const char *const *argv)
+{
+	static char *const envp[] = {
+		(char *)(uintptr_t) "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], argv[0]);
+		execve(path, (char *const *)(uintptr_t)argv, envp);
+		if (errno != ENOENT)
+			return;
+	}
 }
 
 /* Two hierarchies of control groups at once confuse one that manages none here. */
@@ -81,9 +100,11 @@ void rein_runtime_shield(const struct rein_runtime *r)
 		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
 }
 
-static void run_to_end(const struct rein_runtime *r, const char *const *argv)
+/* True: it ended well. */
+static bool run_to_end(const struct rein_runtime *r, const char *const *argv)
 {
 	pid_t pid = fork();
+	int status = -1;
 
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -94,18 +115,19 @@ static void run_to_end(const struct rein_runtime *r, const char *const *argv)
 		if (!r->hybrid && unshare(CLONE_NEWNS) == 0 &&
 		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0)
 			rein_runtime_shield(r);
-		execvp(argv[0], (char *const *)(uintptr_t)argv);
+		rein_runtime_exec(argv);
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return pid > 0 && status == 0;
 }
 
 void rein_runtime_tell(const struct rein_runtime *r, const char *root, const char *verb,
 		       const char *id, const char *more)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
-	size_t n = rein_runtime_command(r, root, verb, argv);
+	size_t n = rein_runtime_command(r, root, verb, NULL, argv);
 
 	argv[n++] = id;
 	if (more)
@@ -114,15 +136,24 @@ void rein_runtime_tell(const struct rein_runtime *r, const char *root, const cha
 	run_to_end(r, argv);
 }
 
-void rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
+bool rein_runtime_delete(const struct rein_runtime *r, const char *root, const char *id)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
-	size_t n = rein_runtime_command(r, root, "delete", argv);
+	size_t n = rein_runtime_command(r, root, "delete", NULL, argv);
 
 	argv[n++] = "--force";
 	argv[n++] = id;
 	argv[n] = NULL;
-	run_to_end(r, argv);
+	return run_to_end(r, argv);
+}
+
+/* A runtime that was ended while it began leaves a lock nobody holds. Else only what is empty goes: it may be needed. */
+static void remove_root(int dir, const char *name, bool deleted)
+{
+	struct rein_err ignored = {0};
+
+	if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && deleted)
+		rein_tree_remove(dir, name, &ignored);
 }
 
 /* "ID.PROGRAM" of a rein that was killed: nobody told its runtime to take its groups away. */
@@ -138,8 +169,7 @@ static void collect(int dir, const char *name)
 	snprintf(root, sizeof(root), ROOTS "/%s", name);
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if (rein_streq(runtimes[i].program, dot + 1)) {
-			rein_runtime_delete(&runtimes[i], root, id);
-			unlinkat(dir, name, AT_REMOVEDIR);
+			remove_root(dir, name, rein_runtime_delete(&runtimes[i], root, id));
 		}
 }
 
@@ -168,7 +198,7 @@ int rein_runtime_root_open(const struct rein_runtime *r, const char *id,
 void rein_runtime_root_close(struct rein_runtime_root *root)
 {
 	if (*root->path)
-		rmdir(root->path);
+		remove_root(AT_FDCWD, root->path, root->deleted);
 	rein_closep_(&root->lock);
 	root->lock = -1;
 }

@@ -25,7 +25,7 @@ no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -us
 no_bundles() { [ -z "$(ls /run/rein-oci 2>/dev/null)" ]; }
 none_left() {
 	# those of other runs on this machine go by themselves
-	until_true 15 no_bundles || die "left: $(ls /run/rein-oci)"
+	until_true 15 no_bundles || die "left: $(find /run/rein-oci)"
 	until_true 5 no_groups || die "a group is left"
 	! grep -q "$T.*bundle" /proc/self/mountinfo || die "a mount is left"
 }
@@ -35,6 +35,8 @@ none_left() {
 	mkdir -p sub
 	for b in $(backends); do
 		run -42 with "$b" -q --discard -- sh -c 'exit 42'
+		run -127 with "$b" -q --discard -- no-such-command
+		has "$output" "command not found"
 		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
 		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
@@ -177,6 +179,52 @@ assert open("new/b").read() == "one\ntwo\n", "another file"'
 	done
 }
 
+# A machine without nftables has no gate.
+gated() { command rein doctor --json | python3 -c 'import json, sys; sys.exit(not any(c["name"] == "network_gate" and c["state"] == "ok" for c in json.load(sys.stdin)["features"]))'; }
+
+@test "backends: the gate: what is named is reached and counted, the rest refused and told, a port published" {
+	local b port inside
+	gated || skip "kernel: it lacks what the gate needs"
+	python3 -c '
+import socket, sys
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True)
+while True:
+    c, _ = s.accept(); c.sendall(b"the machine itself"); c.close()' >"$T/port" 3>&- &
+	local server=$!
+	until_true 10 test -s "$T/port"
+	port=$(cat "$T/port")
+	for b in $(backends); do
+		run -0 --separate-stderr with "$b" --json --discard --approve --allow-host "host.rein.internal:$port" -- python3 -c '
+import socket, sys
+def dial(*a):
+    try: return socket.create_connection(a, 5).recv(99)
+    except OSError as e: return e.errno
+print(dial("host.rein.internal", int(sys.argv[1])), dial("192.0.2.1", 80), dial("127.0.0.1", int(sys.argv[1])))' "$port"
+		eq "$b reached" "b'the machine itself' 111 111" "$output"
+		python3 -c '
+import json, sys
+n = json.loads(sys.stdin.read().strip().split("\n")[-1])["network"]
+assert [(x["name"], x["port"], x["why"]) for x in n["refusals"]] == [("192.0.2.1", 80, "no_name")], n
+assert [(x["name"], x["received_bytes"]) for x in n["hosts"]] == [("host.rein.internal", 18)], n' <<<"$stderr"
+		# a port of this machine that nobody has
+		inside=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+		timeout 60 "$REIN_BUILD/rein" run -y -q --discard --backend "$b" --publish "$inside:80" -- python3 -c '
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 80)); s.listen()
+while True: c, _ = s.accept(); c.sendall(b"inside"); c.close()' 3>&- >/dev/null 2>"$T/err" &
+		local pid=$!
+		until_true 20 heard "$inside" || die "$b: $(cat "$T/err")"
+		kill $pid
+		wait $pid || true
+		none_left
+	done
+	kill $server
+	wait $server || true
+}
+heard() {
+	[ inside = "$(python3 -c 'import socket, sys; print(socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).recv(99).decode())' "$1" 2>/dev/null)" ]
+}
+
 @test "backends: limits end it and roll it back" {
 	local b
 	for b in $(some); do
@@ -242,10 +290,22 @@ while True: a.append(b"x" * (4 << 20))'
 	fi
 	run -125 rein run --backend oci:runc --whole-system -- true
 	has "$output" "--whole-system"
-	run -125 rein run --backend oci:runsc --watch -- true
-	has "$output" "--watch"
-	run -125 rein run --backend oci:runsc --allow-host example.org -- true
-	has "$output" "a network"
+	local o
+	# what it is, whose, and what to do instead
+	for o in --watch --watch-files --idle-timeout=5s --allow-socket=/run/x.sock; do
+		run -125 rein run --backend oci:runsc "$o" -- true
+		has "$output" "oci:runsc does not support"
+		has "$output" "${o%%=*}"
+		has "$output" "built-in box"
+	done
+	# a runtime that fails is no command that did
+	printf '#!/bin/sh\necho went wrong >&2\nexit 3\n' >"$T/broken"; chmod 755 "$T/broken"
+	for o in crun runsc; do
+		command -v "$o" >/dev/null || continue
+		run -125 unshare -m sh -c 'mount --bind "$1" "$2" && exec rein run --approve --backend "oci:$3" -- true' sh "$T/broken" "$(command -v "$o")" "$o"
+		has "$output" "went wrong"
+		has "$output" "$o could not start the box: it ended with status 3"
+	done
 	# nothing is left of a transaction that could not run
 	[ -z "$(rein log --ids --state running --all)" ]
 	none_left

@@ -85,7 +85,8 @@ if shutil.which("java", path=ENV["PATH"]):
 with open(T + "/work/static.c", "w") as f:
     f.write(open(HERE + "/static.c").read())
 if subprocess.run(["cc", "-static", "-o", T + "/work/static", T + "/work/static.c"], capture_output=True).returncode == 0:
-    works("a static program with a resolver of its own", SITE, ["./static", "site.test", "80"], "GET / of site.test")
+    if KIND != "runsc":  # whose read(2) of a socket does not wait: docs/limits.md
+        works("a static program with a resolver of its own", SITE, ["./static", "site.test", "80"], "GET / of site.test")
 
 # git, pip and npm over https
 subprocess.run(f"""set -e; cd {T}; git init -q --bare files/repo.git; git init -q src; cd src
@@ -200,7 +201,11 @@ threading.Thread(target=serve, args=(u, b"local socket"), daemon=True).start()
 code = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({path!r}); print(s.recv(100))"
 r = box([], ["/usr/bin/python3", "-c", code])
 check(r.status != 0 and "local" not in r.out, "a local socket that is not named is out of reach", r)
-works("a local socket that is named", ["--allow-socket", path], ["/usr/bin/python3", "-c", code], "local socket")
+if KIND == "runsc":
+    r = box(["--allow-socket", path], ["/usr/bin/python3", "-c", code])
+    check(r.status == 125 and "--allow-socket" in r.err, "a local socket that is named is refused, with the reason", r)
+else:
+    works("a local socket that is named", ["--allow-socket", path], ["/usr/bin/python3", "-c", code], "local socket")
 
 r = box(SITE, sh("curl -sS http://site.test/ -o /dev/null"))
 hosts = r.net.get("hosts", [])

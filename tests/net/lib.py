@@ -9,7 +9,7 @@ ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": T + "/hom
        "LC_ALL": "C.UTF-8", "SSL_CERT_FILE": T + "/work/ca.crt", "CURL_CA_BUNDLE": T + "/work/ca.crt", "GIT_SSL_CAINFO": T + "/work/ca.crt",
        "NODE_EXTRA_CA_CERTS": T + "/work/ca.crt", "PIP_CERT": T + "/work/ca.crt", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
        "GIT_TERMINAL_PROMPT": "0"}
-BACKEND = ["--backend", "oci:" + KIND] if KIND in ("crun", "runc") else []
+BACKEND = ["--backend", "oci:" + KIND] if KIND in ("crun", "runc", "runsc") else []
 number = failed = 0
 
 

@@ -5,6 +5,7 @@
  * does what is the same in every box, then waits for the sealed plan and does what that says:
  *
  *	order -> separate -> prepare -> load -> mount -> confine -> spawn -> attend
+ *	order -> begin -> load -> hold		(a holder: for a command under another kernel)
  *
  * [B1] Any step that fails ends the box (step_failed): nothing runs in half a box.
  * [B2] After confine nothing here has more rights than the command has.
@@ -76,11 +77,15 @@ void box_await(struct box *box, uint32_t kind);
 
 void box_mount(struct box *box);
 void box_drop_bounding(const struct box *box, uint64_t kept);
+void box_prepare_net(void);
 void box_net(struct box *box);
 void box_make_socket(struct box *box);
 void box_confine(struct box *box);
 _Noreturn void box_run(struct box *box);
 void box_sample(const struct box *box); /* report how busy the box is */
+/* Before there is a plan, and with it: see holder.c. */
+void box_hold_begin(const struct box *box);
+_Noreturn void box_hold(struct box *box);
 /* A plan in this descriptor, sealed and checked, in memory of our own; NULL and errno if it is none. */
 struct rein_plan *box_map_plan(int fd);
 /* A terminal of the box's own, as the plan wants it. 0, or -1 and errno. */

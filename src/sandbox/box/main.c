@@ -350,6 +350,11 @@ int main(void)
 	bool contained;
 
 	take_order(box);
+	if (box->order.flags & REIN_PLAN_HOLDER) {
+		box_hold_begin(box);
+		box->plan = load(box);
+		box_hold(box);
+	}
 	/*
 	 * Signals from a terminal or a careless kill are rein's business: it forwards them. In a container
 	 * the parent is a thread of the runtime's, whose end means nothing: there the socket's end is all [B3].

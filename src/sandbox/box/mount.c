@@ -281,17 +281,6 @@ static int new_proc(const struct box *box)
 	return fd;
 }
 
-/*
- * Settings of the box's own network, before /proc is guarded. Any port may be served in it, also those
- * below 1024. All its traffic is loopback, up to the gate, where an algorithm that measures and paces
- * (bbr, if that is the system's) costs half the throughput and gains nothing; every kernel has reno.
- */
-static void prepare_net(void)
-{
-	box_write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0", 1);
-	box_write_file("/proc/sys/net/ipv4/tcp_congestion_control", "reno", 4);
-}
-
 /* What every box has, made before it is known what this one will have. */
 void box_prepare(struct box *box)
 {
@@ -304,7 +293,7 @@ void box_prepare(struct box *box)
 		box_step_failed(box, REIN_STEP_PRIVATE, 0);
 	p->proc = new_proc(box);
 	if (box->order.flags & REIN_PLAN_NETNS)
-		prepare_net();
+		box_prepare_net();
 	/*
 	 * Guarding it is thirty mounts, which can be made only on what is mounted itself: now, while
 	 * the plan is drawn, and not later.

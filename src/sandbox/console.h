@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a terminal does to a command, for a box whose executor is in a container: signals of the user's terminal go to
+ * the command's process group, what stops the command stops us, and who continues us continues it.
+ */
+#ifndef REIN_SANDBOX_CONSOLE_H
+#define REIN_SANDBOX_CONSOLE_H
+
+#include <sys/signalfd.h>
+
+#include "sandbox/relay.h"
+
+struct rein_console {
+	struct rein_relay relay;
+	bool stopping; /* a SIGTSTP of our own making is pending */
+	bool hung_up;  /* the user's terminal is gone */
+};
+
+#define REIN_CONSOLE_INIT {.relay = {.input = -1, .output = -1, .master = -1}}
+
+/* The box has handed its terminal over; it is ours from here on. */
+void rein_console_begin(struct rein_console *c, int master);
+/* A signal came to us; control: the executor's socket. */
+void rein_console_signal(struct rein_console *c, int control, const struct signalfd_siginfo *si);
+/* The command was stopped by this signal. Returns when it may go on. */
+void rein_console_stopped(struct rein_console *c, int control, int sig);
+/* Carry what poll found for rein_relay_watch. */
+void rein_console_move(struct rein_console *c, int control, const struct pollfd fds[3]);
+
+#endif
