@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a terminal does to a command, for a box whose executor is in a container: signals of the user's terminal go to
- * the command's process group, what stops the command stops us, and who continues us continues it.
+ * What a terminal does to a command: signals of the user's terminal go to the command's process group, what stops
+ * the command stops us, and who continues us continues it.
  */
 #ifndef REIN_SANDBOX_CONSOLE_H
 #define REIN_SANDBOX_CONSOLE_H

@@ -23,6 +23,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/console.h"
 #include "sandbox/door.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
@@ -31,7 +32,6 @@
 #include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
 #include "sandbox/plan.h"
-#include "sandbox/relay.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
 #include "sys/caps.h"
@@ -52,7 +52,7 @@ struct session {
 	struct rein_spawn *box;
 	int signals;
 	struct rein_supervisor supervisor;
-	struct rein_relay relay;
+	struct rein_console console;
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
 	struct rein_gate gate;
@@ -63,11 +63,9 @@ struct session {
 	enum rein_box_end why;	 /* we killed it, and why; REIN_BOX_LOST: we did not */
 	bool ready;		 /* the box is built */
 	bool failed, ended;	 /* a final message came */
-	bool hung_up;		 /* the user's terminal is gone */
 	bool paused;		 /* by order: nothing in the box runs, its time stands still */
 	uint64_t paused_ns;	 /* since when */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
-	bool stopping;		 /* a SIGTSTP of our own making is pending */
 	struct rein_box_note end;
 };
 
@@ -116,7 +114,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)
 		return rein_err_set(err, REIN_E_UNSUPPORTED,
 				    "capabilities can be kept only when Rein runs as root");
-	rein_relay_prepare(&s->relay, &setup);
+	rein_relay_prepare(&s->console.relay, &setup);
 	if (s->spec->idle_timeout_ns)
 		setup.sample_ms = rein_idle_interval_ms(s->spec->idle_timeout_ns);
 	rein_keep_plan(&s->keeper, &setup);
@@ -132,12 +130,6 @@ static void send_note(const struct session *s, const struct rein_box_note *note)
 	/* If the box is gone its pidfd says so; there is nothing else to do about it here. */
 	while (send(s->box->control, note, sizeof(*note), MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
-}
-
-static void send_signal(const struct session *s, int sig, bool group)
-{
-	send_note(s, &(struct rein_box_note){
-			     .kind = REIN_BOX_MSG_SIGNAL, .status = sig, .sys = group});
 }
 
 static void kill_box(struct session *s, enum rein_box_end why)
@@ -275,60 +267,10 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 								   : ARRAY_SIZE(note->devs);
 	memcpy(s->supervisor.devs, note->devs, sizeof(s->supervisor.devs));
 	if (note->has & REIN_BOX_HAS_TERMINAL) {
-		s->relay.master = take_fd(&fds[next++]);
-		fcntl(s->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
-		rein_relay_enter(&s->relay);
+		rein_console_begin(&s->console, take_fd(&fds[next++]));
 	}
 	if (note->has & REIN_BOX_HAS_LAYER && s->spec->layer)
 		*s->spec->layer = take_fd(&fds[next]);
-}
-
-/*
- * A process group that no shell watches over cannot be continued by anybody, so the kernel does not
- * let a terminal stop it. Neither do we stop ourselves then.
- */
-static bool is_orphaned(void)
-{
-	return getsid(getppid()) != getsid(0);
-}
-
-/* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
-static void stop_ourselves(struct session *s, int sig)
-{
-	rein_relay_leave(&s->relay);
-	if (is_orphaned())
-		return;
-	if (sig == SIGTSTP)
-		kill(0, SIGTSTP); /* ours stays pending and is read away in on_signal */
-	s->stopping = true;
-	raise(SIGSTOP);
-}
-
-/* The command may go on, with its terminal if it wants it and we have it to give. */
-static void resume(struct session *s)
-{
-	struct rein_box_note note = {.kind = REIN_BOX_MSG_FOREGROUND};
-
-	rein_relay_enter(&s->relay);
-	rein_relay_resize(&s->relay);
-	if (s->relay.raw)
-		send_note(s, &note);
-	else
-		send_signal(s, SIGCONT, true);
-}
-
-static void on_stopped(struct session *s, int sig)
-{
-	if (s->paused)
-		return;
-	if (s->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
-		s->relay.wanted = true;
-		if (!rein_relay_foreground(&s->relay))
-			stop_ourselves(s, sig);
-	} else {
-		stop_ourselves(s, SIGTSTP);
-	}
-	resume(s);
 }
 
 static int on_note(struct session *s, struct rein_err *err)
@@ -351,7 +293,8 @@ static int on_note(struct session *s, struct rein_err *err)
 				s->spec->meanwhile(s->spec->meanwhile_arg);
 			break;
 		case REIN_BOX_MSG_STOPPED:
-			on_stopped(s, note.status);
+			if (!s->paused)
+				rein_console_stopped(&s->console, s->box->control, note.status);
 			break;
 		case REIN_BOX_MSG_SAMPLE:
 			if (rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused)
@@ -380,13 +323,6 @@ static int on_note(struct session *s, struct rein_err *err)
 	return rc;
 }
 
-/* The terminal is gone: as the kernel does it, so that what is stopped hears of it too. */
-static void hang_up(struct session *s)
-{
-	send_signal(s, SIGHUP, true);
-	send_signal(s, SIGCONT, true);
-}
-
 static void on_signal(struct session *s)
 {
 	struct signalfd_siginfo si;
@@ -403,16 +339,8 @@ static void on_signal(struct session *s)
 		}
 		if (sig == SIGURG)
 			look_up(s);
-		else if (sig == SIGWINCH)
-			rein_relay_resize(&s->relay);
-		else if (sig == SIGTSTP && s->stopping)
-			s->stopping = false;
-		else if (sig == SIGCONT)
-			resume(s);
-		else if (sig == SIGHUP && si.ssi_code == SI_KERNEL)
-			hang_up(s);
 		else
-			send_signal(s, sig, si.ssi_code == SI_KERNEL);
+			rein_console_signal(&s->console, s->box->control, &si);
 	}
 }
 
@@ -439,7 +367,7 @@ static void look(struct session *s)
 
 	if (rein_mono_ns() >= s->orders_ns)
 		obey(s);
-	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->relay.carried;
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	if (rein_keep_look(&s->keeper, rein_mono_ns()) ||
 	    (limit && s->keeper.output_bytes > limit && !s->why))
 		kill_box(s, REIN_BOX_LIMIT);
@@ -451,7 +379,7 @@ static void look(struct session *s)
  */
 static bool lingers(const struct session *s)
 {
-	return s->relay.master >= 0 || s->supervisor.running || s->keeper.group.njoin;
+	return s->console.relay.master >= 0 || s->supervisor.running || s->keeper.group.njoin;
 }
 
 static int attend(struct session *s, struct rein_err *err)
@@ -472,7 +400,7 @@ static int attend(struct session *s, struct rein_err *err)
 		fds[RENAMES].fd = s->supervisor.running ? -1 : s->supervisor.listener;
 		/* nobody is let in before the box is whole */
 		fds[DOOR].fd = s->ready ? s->door.epoll : -1;
-		rein_relay_watch(&s->relay, fds + TERMINAL);
+		rein_relay_watch(&s->console.relay, fds + TERMINAL);
 		if (poll(fds, NFDS, wait_ms(s)) < 0 && errno != EINTR)
 			return rein_err_errno(err, "poll");
 		if (fds[CONTROL].revents && on_note(s, err) < 0)
@@ -483,10 +411,7 @@ static int attend(struct session *s, struct rein_err *err)
 			return on_note(s, err);
 		if (fds[CONTROL].revents & POLLHUP)
 			fds[CONTROL].fd = -1;
-		if (!rein_relay_move(&s->relay, fds + TERMINAL) && !s->hung_up) {
-			s->hung_up = true;
-			hang_up(s);
-		}
+		rein_console_move(&s->console, s->box->control, fds + TERMINAL);
 		if (fds[RENAMES].revents & POLLIN)
 			rein_supervisor_wake(&s->supervisor);
 		else if (fds[RENAMES].revents)
@@ -641,9 +566,9 @@ static int start(struct session *s, struct rein_err *err)
 static void clear_up(struct session *s)
 {
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
-	rein_relay_drain(&s->relay);
-	rein_relay_leave(&s->relay); /* [L2] */
-	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->relay.carried;
+	rein_relay_drain(&s->console.relay);
+	rein_relay_leave(&s->console.relay); /* [L2] */
+	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0);
 }
 
@@ -708,6 +633,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	struct session s = {
 		.spec = spec, .owner = box, .box = &box->spawn, .signals = -1,
 		.supervisor = REIN_SUPERVISOR_INIT,
+		.console = REIN_CONSOLE_INIT,
 		.gate = REIN_GATE_INIT,
 		.door = REIN_DOOR_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
@@ -725,7 +651,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	if (rc == 0)
 		rc = make_plan(&s, err);
 	if (rc == 0)
-		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], s.relay.mask, err);
+		rc = rein_outlet_open(&s.outlet, spec->limits.v[REIN_LIMIT_OUTPUT], s.console.relay.mask, err);
 	if (rc < 0) {
 		rein_gate_end(&s.gate);
 		rein_keep_done(&s.keeper);
@@ -735,7 +661,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	}
 	s.door.spec = spec;
 	s.door.control = &s.box->control;
-	s.door.relay = &s.relay;
+	s.door.relay = &s.console.relay;
 	s.door.paused = &s.paused;
 	block_signals(&old, &s.signals);
 	rc = run(&s, ret, err);
