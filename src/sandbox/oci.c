@@ -578,7 +578,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_inlet_end(&s->inlet);
 	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried);
-	rein_keep_end(&s->keeper, 0);
+	rein_keep_end(&s->keeper, 0, 0);
 	if (rc == 0)
 		rc = explain(s, err);
 	if (rc == 0)

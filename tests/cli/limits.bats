@@ -57,6 +57,43 @@ for i in range(60): threading.Thread(target=time.sleep, args=(20,)).start()'
 	hit processes
 }
 
+@test "limit processes: one that is refused and gives up at once has reached it as well" {
+	# the others are still there when it ends
+	for _ in 1 2 3; do
+		run timeout 30 rein run --approve --limit processes=20 -- python3 -c '
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+except BlockingIOError:
+    os._exit(7)'
+		hit processes
+	done
+	# they are gone after 25 ms; it goes on, and tries again
+	run timeout 30 rein run --approve --limit processes=20 -- python3 -c '
+import os, signal, time
+for i in range(20):
+    there = []
+    try:
+        while True:
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(20)
+                os._exit(0)
+            there.append(pid)
+    except BlockingIOError:
+        time.sleep(0.025)
+    for pid in there: os.kill(pid, signal.SIGKILL)
+    for pid in there: os.waitpid(pid, 0)
+    time.sleep(0.06)'
+	hit processes
+	# what is below it at its end, and was, is not touched
+	run -0 rein run -q --limit processes=20 -- bash -c 'for i in $(seq 19); do sleep 20 & done; echo all'
+	eq out all "$output"
+}
+
 @test "limit disk: a filler ends, in one file, in many, in /tmp, in one without a name" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
 	hit disk
