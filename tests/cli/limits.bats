@@ -158,6 +158,28 @@ except OSError as e: print(e.errno)'
 	eq out done "$output"
 }
 
+# weighs WHAT: the one group there is has this weight (cgroup v1, v2)
+weighs() {
+	local f
+	f=$(find /sys/fs/cgroup -maxdepth 7 -path '*/rein-*' \( -name cpu.shares -o -name cpu.weight \) -user "$(id -un)" 2>/dev/null)
+	case $f in */cpu.shares) [ "$(cat "$f")" = "$1" ] ;; */cpu.weight) [ "$(cat "$f")" = "$2" ] ;; *) false ;; esac
+}
+
+@test "limit cpu: a box weighs no more than its share, and never more than others" {
+	run --separate-stderr rein run --json --limit cpu=20 -- true
+	[[ $stderr == *'"name":"cpu","limit":20,"kept_by":"cgroup'* ]] || skip "no control group keeps it here"
+	local row
+	for row in "20 204 20" "100 1024 100" "150 1024 100"; do
+		# shellcheck disable=SC2086 # three words
+		set -- $row
+		command rein run --approve -q --discard --limit "cpu=$1" -- sleep 20 &
+		until_true 5 weighs "$2" "$3" || die "cpu=$1 does not weigh $2 ($3)"
+		kill $!
+		wait $! || true
+		until_true 5 no_groups || die "groups are left"
+	done
+}
+
 @test "profiles: by name, with single limits above them; unknown ones tell the known" {
 	run --separate-stderr rein run --json --profile untrusted --limit memory=100M,processes=none -- true
 	[ "$status" = 0 ] || die "status $status: $stderr"
