@@ -5,7 +5,9 @@
  *
  *	bench-net --title T [--rounds N] [--seconds S] [--json FILE] -- rein run ... (up to the command)
  *
- * The server is ours, on a port of 127.0.0.1; a box reaches it as host.rein.internal.
+ * The server is ours, on a port of 127.0.0.1; a box reaches it as host.rein.internal. A machine's own
+ * congestion control may pace what it sends (bbr does), and then loopback alone is slow and a second hop
+ * costs nothing: the server uses the one that boxes have, so that both ways are measured with the same.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,8 +28,9 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-#define BLOCK (256u << 10)
-#define MANY  50
+#define BLOCK	   (256u << 10)
+#define MANY	   50
+#define CONGESTION "reno"
 
 extern char **environ;
 
@@ -60,7 +63,17 @@ static _Noreturn void serve_one(int fd)
 	_exit(0);
 }
 
-static pid_t serve(uint16_t *port)
+/* What a socket sends with; whatever is taken from a listener sends as the listener would. */
+static void congestion(int fd, char name[16])
+{
+	socklen_t n = 15;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n) < 0)
+		die("congestion control");
+	name[n] = '\0';
+}
+
+static pid_t serve(uint16_t *port, char control[16])
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(at);
@@ -71,6 +84,9 @@ static pid_t serve(uint16_t *port)
 	    getsockname(fd, (struct sockaddr *)&at, &n) < 0)
 		die("server");
 	*port = ntohs(at.sin_port);
+	/* refused: the result says what it was measured with */
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, CONGESTION, sizeof(CONGESTION) - 1);
+	congestion(fd, control);
 	pid = fork();
 	if (pid != 0) {
 		close(fd);
@@ -88,7 +104,7 @@ static pid_t serve(uint16_t *port)
 	}
 }
 
-/* --- the client, inside or outside: prints one number --- */
+/* --- the client, inside or outside: prints one number, and what is sent with where it runs --- */
 
 static void resolve(const char *host, const char *port, struct sockaddr_storage *to, socklen_t *n)
 {
@@ -169,22 +185,27 @@ static double connects(const struct sockaddr_storage *to, socklen_t n, unsigned 
 
 static int client(const char *host, const char *port, const char *what, double amount)
 {
+	auto_close int fd = socket(AF_INET, SOCK_STREAM, 0);
 	struct sockaddr_storage to;
+	char control[16];
 	socklen_t n;
+	double value;
 
 	resolve(host, port, &to, &n);
+	congestion(fd, control);
 	if (rein_streq(what, "one"))
-		printf("%.3f\n", stream(&to, n, 1, amount));
+		value = stream(&to, n, 1, amount);
 	else if (rein_streq(what, "many"))
-		printf("%.3f\n", stream(&to, n, MANY, amount));
+		value = stream(&to, n, MANY, amount);
 	else
-		printf("%.1f\n", connects(&to, n, (unsigned)amount));
+		value = connects(&to, n, (unsigned)amount);
+	printf("%.3f %s\n", value, control);
 	return 0;
 }
 
 /* --- comparing --- */
 
-static double run(char **argv)
+static double run(char **argv, char control[16])
 {
 	posix_spawn_file_actions_t files;
 	int out[2], status;
@@ -207,6 +228,8 @@ static double run(char **argv)
 		fprintf(stderr, "bench-net: %s failed\n", argv[0]);
 		exit(1);
 	}
+	if (sscanf(text, "%*f %15s", control) != 1)
+		die(argv[0]);
 	return strtod(text, NULL);
 }
 
@@ -224,7 +247,7 @@ static double median(double *v, unsigned n)
 
 static char self[4096];
 
-static double measure(const struct result *r, char **box, unsigned nbox, const char *port)
+static double measure(const struct result *r, char **box, unsigned nbox, const char *port, char control[16])
 {
 	char *argv[128], amount[32];
 	unsigned n = 0;
@@ -239,7 +262,7 @@ static double measure(const struct result *r, char **box, unsigned nbox, const c
 	argv[n++] = (char *)(uintptr_t)r->what;
 	argv[n++] = amount;
 	argv[n] = NULL;
-	return run(argv);
+	return run(argv, control);
 }
 
 int main(int argc, char **argv)
@@ -253,6 +276,7 @@ int main(int argc, char **argv)
 	unsigned rounds = 5, at = 1;
 	double seconds = 2;
 	char port[16], rule[64], **box;
+	char server_cc[16], box_cc[16], client_cc[16]; /* the last sends next to nothing */
 	uint16_t number;
 	unsigned nbox = 0;
 	pid_t server;
@@ -274,7 +298,7 @@ int main(int argc, char **argv)
 		return 2;
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		die("self");
-	server = serve(&number);
+	server = serve(&number, server_cc);
 	snprintf(port, sizeof(port), "%u", number);
 	snprintf(rule, sizeof(rule), "host.rein.internal:%u", number);
 	box = rein_calloc((size_t)argc + 8, sizeof(*box));
@@ -289,17 +313,21 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
 			if (v[i].unit[0] == 'G')
 				v[i].amount = seconds;
-			v[i].bare[round] = measure(&v[i], NULL, 0, port);
-			v[i].gate[round] = measure(&v[i], box, nbox, port);
+			v[i].bare[round] = measure(&v[i], NULL, 0, port, client_cc);
+			v[i].gate[round] = measure(&v[i], box, nbox, port, box_cc);
 		}
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	f = json ? fopen(json, "we") : NULL;
 	if (json && !f)
 		die(json);
-	printf("%s, median of %u\n%-28s %12s %12s %8s\n", title, rounds, "", "loopback", "gate", "");
+	printf("%s, median of %u; congestion control: server %s, gate to box %s\n%-28s %12s %12s %8s\n", title,
+	       rounds, server_cc, box_cc, "", "loopback", "gate", "");
 	if (f)
-		fprintf(f, "{\"title\": \"%s\", \"rounds\": %u, \"network\": [", title, rounds);
+		fprintf(f,
+			"{\"title\": \"%s\", \"rounds\": %u, \"congestion\": {\"server\": \"%s\", \"gate\": \"%s\"}, "
+			"\"network\": [",
+			title, rounds, server_cc, box_cc);
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
 		double bare = median(v[i].bare, rounds), gate = median(v[i].gate, rounds);
 

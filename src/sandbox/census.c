@@ -125,6 +125,25 @@ bool rein_census_take(int proc, struct rein_census *ret)
 	return any;
 }
 
+uint64_t rein_census_threads(int proc)
+{
+	auto_closedir DIR *d = list(proc);
+	uint64_t n = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char path[300];
+		struct stat st;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || rein_streq(e->d_name, "1"))
+			continue;
+		snprintf(path, sizeof(path), "%s/task", e->d_name);
+		/* a directory for each thread; one that ended meanwhile was there a moment ago */
+		n += fstatat(proc, path, &st, 0) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 1;
+	}
+	return n;
+}
+
 bool rein_census_each(int proc, void (*fn)(void *arg, const struct rein_process *p), void *arg)
 {
 	auto_closedir DIR *d = list(proc);

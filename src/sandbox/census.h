@@ -24,6 +24,8 @@ struct rein_census {
 int rein_census_open(pid_t pid);
 /* False if the box is gone. */
 bool rein_census_take(int proc, struct rein_census *ret);
+/* Processes and threads alone, without pid 1: several times as fast. */
+uint64_t rein_census_threads(int proc);
 struct rein_process {
 	pid_t pid, parent; /* as the box sees them */
 	char state;

@@ -195,6 +195,22 @@ static int set_value(const struct rein_cgroup *g, size_t row, uint64_t value)
 	return write_at(dir, g->version == 1 ? files[row].v1 : files[row].v2, text);
 }
 
+/*
+ * A share is spent in bursts, and in them the box would stand as high as anybody: with several processes it
+ * takes half of every processor until its share is gone. So it weighs no more than its share, and what it is
+ * allowed comes from time that nobody else wants first. Not a limit: where it cannot be set, all is as before.
+ */
+static void set_weight(const struct rein_cgroup *g, uint64_t percent)
+{
+	uint64_t normal = g->version == 1 ? 1024 : 100, weight = normal * percent / 100;
+	char text[32];
+
+	if (weight >= normal)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64, weight > 2 ? weight : 2);
+	write_at(g->dir[REIN_CTL_CPU], g->version == 1 ? "cpu.shares" : "cpu.weight", text);
+}
+
 static int set_limits(const struct rein_cgroup *g, const struct rein_limits *l, struct rein_err *err)
 {
 	char text[32];
@@ -206,6 +222,8 @@ static int set_limits(const struct rein_cgroup *g, const struct rein_limits *l, 
 			return rein_err_errno(err, "set the %s limit of the control group",
 					      rein_limit_name(files[i].what));
 	}
+	if (l->v[REIN_LIMIT_CPU] && g->dir[REIN_CTL_CPU] >= 0)
+		set_weight(g, l->v[REIN_LIMIT_CPU]);
 	if (!l->v[REIN_LIMIT_MEMORY] || g->dir[REIN_CTL_MEMORY] < 0)
 		return 0;
 	/* What was pushed out to swap is memory too. Without swap accounting: keep it in. */

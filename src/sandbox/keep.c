@@ -16,7 +16,8 @@
 /* Looking: often where a limit depends on it, seldom for the picture alone. */
 #define WATCH_NS   (50 * 1000000ull)
 #define PICTURE_NS (500 * 1000000ull)
-#define CLOSE_NS   (10 * 1000000ull) /* when so many run that a few more would be too many */
+#define COUNT_NS   (10 * 1000000ull) /* processes, where nobody tells that one was refused */
+#define CLOSE_NS   (2 * 1000000ull)  /* when so many run that as many more would be too many */
 
 static uint64_t limit(const struct rein_keeper *k, enum rein_limit what)
 {
@@ -27,6 +28,14 @@ static void found(struct rein_keeper *k, enum rein_limit what, uint64_t used)
 {
 	if (k->hit.what == REIN_LIMIT_NONE)
 		k->hit = (struct rein_limit_hit){what, used, limit(k, what)};
+}
+
+/* A fork the kernel refuses because of a resource limit is known to nobody but its caller. */
+static bool nobody_tells(const struct rein_keeper *k)
+{
+	enum rein_limit_by by = k->by[REIN_LIMIT_PROCESSES];
+
+	return by == REIN_BY_RLIMIT || by == REIN_BY_WATCHING;
 }
 
 static void assign(struct rein_keeper *k)
@@ -108,7 +117,7 @@ void rein_keep_start(struct rein_keeper *k, pid_t pid)
 
 	k->pid = pid;
 	k->last_ns = now;
-	k->next_ns = now + k->interval_ns;
+	k->next_ns = k->census_ns = now + (nobody_tells(k) ? COUNT_NS : k->interval_ns);
 	if (limit(k, REIN_LIMIT_DISK)) {
 		/* what a scratch directory or an earlier command of this transaction left there */
 		rein_diskuse_walk(k->spec, &u);
@@ -174,17 +183,17 @@ static void look_at_processor(struct rein_keeper *k, const struct rein_census *c
 		found(k, REIN_LIMIT_CPU_TIME, k->cpu_ns);
 }
 
-/* A fork the kernel refuses because of a resource limit is told to nobody but its caller. */
-static void look_at_processes(struct rein_keeper *k, const struct rein_census *c, uint64_t now)
+/* What nobody tells can only be seen while it lasts: counted more often than the rest is looked at. */
+static void look_at_processes(struct rein_keeper *k, uint64_t threads, uint64_t now)
 {
-	enum rein_limit_by by = k->by[REIN_LIMIT_PROCESSES];
+	uint64_t soon = now + (threads >= limit(k, REIN_LIMIT_PROCESSES) / 2 ? CLOSE_NS : COUNT_NS);
 
-	if (c->threads > k->usage.processes_peak)
-		k->usage.processes_peak = c->threads;
-	if ((by == REIN_BY_RLIMIT || by == REIN_BY_WATCHING) && c->threads >= limit(k, REIN_LIMIT_PROCESSES) / 2)
-		k->next_ns = now + CLOSE_NS;
-	if (k->by[REIN_LIMIT_PROCESSES] && c->threads > limit(k, REIN_LIMIT_PROCESSES))
-		found(k, REIN_LIMIT_PROCESSES, c->threads);
+	if (threads > k->usage.processes_peak)
+		k->usage.processes_peak = threads;
+	if (nobody_tells(k) && soon < k->next_ns)
+		k->next_ns = soon;
+	if (k->by[REIN_LIMIT_PROCESSES] && threads > limit(k, REIN_LIMIT_PROCESSES))
+		found(k, REIN_LIMIT_PROCESSES, threads);
 }
 
 static void walk(struct rein_keeper *k, uint64_t written)
@@ -238,21 +247,18 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 		k->walk_not_before_ns = now + 10 * (rein_mono_ns() - now);
 }
 
-bool rein_keep_look(struct rein_keeper *k, uint64_t now)
+static void look_at_all(struct rein_keeper *k, uint64_t now)
 {
-	bool before = k->hit.what != REIN_LIMIT_NONE;
 	struct rein_census c;
-	uint64_t spent;
 
-	if (!k->next_ns || now < k->next_ns)
-		return false;
-	k->next_ns = now + k->interval_ns;
 	if (k->proc < 0 && k->pid)
 		k->proc = rein_census_open(k->pid);
 	look_at_group(k);
+	if (k->proc < 0 && k->pid && nobody_tells(k)) /* not there yet */
+		k->next_ns = k->census_ns = now + COUNT_NS;
 	if (k->proc >= 0 && rein_census_take(k->proc, &c)) {
 		k->usage.samples++;
-		look_at_processes(k, &c, now);
+		look_at_processes(k, c.threads, now);
 		look_at_memory(k, &c);
 		look_at_processor(k, &c, now);
 		if (c.read_bytes > k->usage.read_bytes)
@@ -266,16 +272,37 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 		k->walked_written = 0;
 		look_at_disk(k, UINT64_MAX / 2, now);
 	}
+}
+
+bool rein_keep_look(struct rein_keeper *k, uint64_t now)
+{
+	bool before = k->hit.what != REIN_LIMIT_NONE;
+	uint64_t spent;
+
+	if (!k->next_ns || now < k->next_ns)
+		return false;
+	if (now >= k->census_ns) {
+		k->next_ns = k->census_ns = now + k->interval_ns;
+		look_at_all(k, now);
+	} else {
+		k->next_ns = k->census_ns;
+		look_at_processes(k, rein_census_threads(k->proc), now);
+	}
 	/* looking itself must not become the load */
 	spent = rein_mono_ns() - now;
 	if (now + 20 * spent > k->next_ns)
 		k->next_ns = now + 20 * spent;
+	if (k->next_ns > k->census_ns)
+		k->census_ns = k->next_ns;
 	return !before && k->hit.what != REIN_LIMIT_NONE;
 }
 
-void rein_keep_end(struct rein_keeper *k, int status)
+void rein_keep_end(struct rein_keeper *k, int status, uint64_t alive)
 {
 	look_at_group(k);
+	/* refused, it gave up at once, and the others were still there: no look is needed to know that */
+	if (limit(k, REIN_LIMIT_PROCESSES) && alive > limit(k, REIN_LIMIT_PROCESSES))
+		found(k, REIN_LIMIT_PROCESSES, alive);
 	if (limit(k, REIN_LIMIT_CPU_TIME) &&
 	    (k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME) ||
 	     (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)))

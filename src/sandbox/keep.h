@@ -3,8 +3,8 @@
  * Keeping a box within its limits, and taking note of what it uses. Control groups keep what they can,
  * resource limits of the processes and looking at them the rest; `by` says who keeps what.
  *
- *	rein_keep_init -> (spawn: join keeper.group) -> rein_keep_start -> rein_keep_look, every
- *	keeper.interval_ns -> rein_keep_end (the box is dead) -> rein_keep_done
+ *	rein_keep_init -> (spawn: join keeper.group) -> rein_keep_start -> rein_keep_look, at
+ *	keeper.next_ns -> rein_keep_end (the box is dead) -> rein_keep_done
  *
  * [K1] A limit that was hit is found at the latest at the end, before anybody decides what becomes of
  *      the transaction.
@@ -29,6 +29,7 @@ struct rein_keeper {
 	pid_t pid; /* its pid 1 */
 	unsigned processors; /* for the spawner: at most so many; 0: all */
 	uint64_t interval_ns, next_ns; /* when to look; 0: never */
+	uint64_t census_ns;	       /* when to look at everything; before, processes are only counted */
 	uint64_t last_ns, last_cpu_ns; /* for the processor's peak */
 	uint64_t memory_sum;	       /* for the average */
 	uint64_t cpu_ns;	       /* the most that was seen: what nobody waits for vanishes again */
@@ -44,8 +45,11 @@ void rein_keep_plan(struct rein_keeper *k, struct rein_plan_setup *setup);
 void rein_keep_start(struct rein_keeper *k, pid_t pid);
 /* Look, if it is time to. True: a limit was hit just now; kill the box. */
 bool rein_keep_look(struct rein_keeper *k, uint64_t now_ns);
-/* The box is dead. status: as wait(2) gave it for the command. */
-void rein_keep_end(struct rein_keeper *k, int status);
+/*
+ * The box is dead. status: as wait(2) gave it for the command; alive: so many processes there were when it
+ * ended, with the command; 0: nobody counted.
+ */
+void rein_keep_end(struct rein_keeper *k, int status, uint64_t alive);
 void rein_keep_done(struct rein_keeper *k);
 
 #endif

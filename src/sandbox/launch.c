@@ -569,7 +569,7 @@ static void clear_up(struct session *s)
 	rein_relay_drain(&s->console.relay);
 	rein_relay_leave(&s->console.relay); /* [L2] */
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
-	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0);
+	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0, s->ended ? s->end.alive : 0);
 }
 
 /* The executor builds meanwhile and waits for this before it starts the command. */

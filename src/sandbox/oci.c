@@ -665,7 +665,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_relay_drain(&s->console.relay);
 	rein_relay_leave(&s->console.relay);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
-	rein_keep_end(&s->keeper, 0);
+	rein_keep_end(&s->keeper, 0, 0);
 	if (rc == 0)
 		rc = explain(s, err);
 	if (rc == 0)

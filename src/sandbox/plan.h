@@ -193,7 +193,7 @@ struct rein_box_note {
 	int32_t sys, status;
 	uint32_t mount, has;
 	uint32_t guest; /* which further command; 0: the command itself */
-	uint32_t unused;
+	uint32_t alive; /* EXIT: so many processes were there, with the command; unreaped ones count */
 	uint64_t cpu_ns, written;
 	uint64_t max_rss_kib;
 	uint32_t ndevs; /* READY: st_dev of the overlays, which is where renames are helped with */

@@ -57,6 +57,43 @@ for i in range(60): threading.Thread(target=time.sleep, args=(20,)).start()'
 	hit processes
 }
 
+@test "limit processes: one that is refused and gives up at once has reached it as well" {
+	# the others are still there when it ends
+	for _ in 1 2 3; do
+		run timeout 30 rein run --approve --limit processes=20 -- python3 -c '
+import os, time
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+except BlockingIOError:
+    os._exit(7)'
+		hit processes
+	done
+	# they are gone after 25 ms; it goes on, and tries again
+	run timeout 30 rein run --approve --limit processes=20 -- python3 -c '
+import os, signal, time
+for i in range(20):
+    there = []
+    try:
+        while True:
+            pid = os.fork()
+            if pid == 0:
+                time.sleep(20)
+                os._exit(0)
+            there.append(pid)
+    except BlockingIOError:
+        time.sleep(0.025)
+    for pid in there: os.kill(pid, signal.SIGKILL)
+    for pid in there: os.waitpid(pid, 0)
+    time.sleep(0.06)'
+	hit processes
+	# what is below it at its end, and was, is not touched
+	run -0 rein run -q --limit processes=20 -- bash -c 'for i in $(seq 19); do sleep 20 & done; echo all'
+	eq out all "$output"
+}
+
 @test "limit disk: a filler ends, in one file, in many, in /tmp, in one without a name" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'cat /dev/zero >big; sleep 20'
 	hit disk
@@ -119,6 +156,28 @@ except OSError as e: print(e.errno)'
 	eq errno 24 "$output"
 	run -0 rein run -q --limit cpu=50 -- sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done'
 	eq out done "$output"
+}
+
+# weighs WHAT: the one group there is has this weight (cgroup v1, v2)
+weighs() {
+	local f
+	f=$(find /sys/fs/cgroup -maxdepth 7 -path '*/rein-*' \( -name cpu.shares -o -name cpu.weight \) -user "$(id -un)" 2>/dev/null)
+	case $f in */cpu.shares) [ "$(cat "$f")" = "$1" ] ;; */cpu.weight) [ "$(cat "$f")" = "$2" ] ;; *) false ;; esac
+}
+
+@test "limit cpu: a box weighs no more than its share, and never more than others" {
+	run --separate-stderr rein run --json --limit cpu=20 -- true
+	[[ $stderr == *'"name":"cpu","limit":20,"kept_by":"cgroup'* ]] || skip "no control group keeps it here"
+	local row
+	for row in "20 204 20" "100 1024 100" "150 1024 100"; do
+		# shellcheck disable=SC2086 # three words
+		set -- $row
+		command rein run --approve -q --discard --limit "cpu=$1" -- sleep 20 &
+		until_true 5 weighs "$2" "$3" || die "cpu=$1 does not weigh $2 ($3)"
+		kill $!
+		wait $! || true
+		until_true 5 no_groups || die "groups are left"
+	done
 }
 
 @test "profiles: by name, with single limits above them; unknown ones tell the known" {

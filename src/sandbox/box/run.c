@@ -234,15 +234,18 @@ static uint64_t usage_ns(const struct rusage *ru)
 /*
  * Everybody else goes before it is said that the command has ended: from then on rein works on what
  * they left, while this process takes the namespaces and mounts down. Nobody escapes: a fork either
- * comes before the signal and is found by it, or sees it pending and fails.
+ * comes before the signal and is found by it, or sees it pending and fails. Returns how many there were.
  */
-static void end_all(void)
+static uint32_t end_all(void)
 {
+	uint32_t n = 0;
 	int status;
+	pid_t pid;
 
 	kill(-1, SIGKILL);
-	while (wait4(-1, &status, __WALL, NULL) > 0 || errno == EINTR)
-		;
+	while ((pid = wait4(-1, &status, __WALL, NULL)) > 0 || errno == EINTR)
+		n += pid > 0;
+	return n;
 }
 
 static void report_end(const struct box *box, int status, const struct rusage *ru)
@@ -254,7 +257,7 @@ static void report_end(const struct box *box, int status, const struct rusage *r
 		.max_rss_kib = (uint64_t)ru->ru_maxrss,
 	};
 
-	end_all();
+	note.alive = 1 + end_all();
 	/* whoever shares our caller's standard input goes on where the command stopped */
 	if (box->given >= 0)
 		syscall(SYS_lseek, box->given, syscall(SYS_lseek, box->reopened, 0, SEEK_CUR), SEEK_SET);

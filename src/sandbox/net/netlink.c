@@ -22,6 +22,7 @@
 
 #define LO 1 /* the first interface of every network namespace */
 #define TABLE "rein"
+#define GSO_IPV4_MAX_SIZE 63 /* IFLA_GSO_IPV4_MAX_SIZE, newer than the headers of some systems */
 
 struct writer {
 	struct rein_buf *b;
@@ -103,6 +104,21 @@ static void raise_lo(struct writer *w)
 	struct ifinfomsg m = {.ifi_index = LO, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
 
 	message(w, RTM_NEWLINK, NLM_F_ACK, &m, sizeof(m));
+	message_end(w);
+}
+
+/*
+ * A segment of lo is 65,483 bytes, what a splice hands to TCP 16 pages, a bit more: two segments, over what
+ * lo takes at once, and each is cut in two again. Kernels before 6.3 do not know it and let it pass. Not
+ * for IPv6, where such packets carry a header more.
+ */
+static void enlarge_lo(struct writer *w)
+{
+	struct ifinfomsg m = {.ifi_index = LO};
+	uint32_t size = 8 * 65535; /* the most there is */
+
+	message(w, RTM_NEWLINK, NLM_F_ACK, &m, sizeof(m));
+	attribute(w, GSO_IPV4_MAX_SIZE, &size, sizeof(size));
 	message_end(w);
 }
 
@@ -258,8 +274,8 @@ static void if_port(struct writer *w, struct rule *r, uint32_t op, uint16_t port
 	is(w, r, op, &port, sizeof(port));
 }
 
-/* SYN without ACK: the first packet of a connection. */
-static void if_first(struct writer *w, struct rule *r)
+/* TCP, and the first packet of a connection (SYN without ACK), or any other. */
+static void if_first(struct writer *w, struct rule *r, bool yes)
 {
 	static const uint8_t mask = 0x12, none = 0, syn = 0x02;
 
@@ -272,11 +288,11 @@ static void if_first(struct writer *w, struct rule *r)
 	value(w, NFTA_BITWISE_MASK, &mask, 1);
 	value(w, NFTA_BITWISE_XOR, &none, 1);
 	expression_end(w, r);
-	is(w, r, NFT_CMP_EQ, &syn, 1);
+	is(w, r, yes ? NFT_CMP_EQ : NFT_CMP_NEQ, &syn, 1);
 }
 
-/* Is the destination one of the namespace's own addresses? Asked anew for each packet. */
-static void if_local(struct writer *w, struct rule *r)
+/* Is the destination one of the namespace's own addresses, or is it not? A lookup for each packet. */
+static void if_local(struct writer *w, struct rule *r, bool yes)
 {
 	uint32_t local = RTN_LOCAL;
 
@@ -285,7 +301,7 @@ static void if_local(struct writer *w, struct rule *r)
 	number(w, NFTA_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE);
 	number(w, NFTA_FIB_FLAGS, NFTA_FIB_F_DADDR);
 	expression_end(w, r);
-	is(w, r, NFT_CMP_EQ, &local, sizeof(local));
+	is(w, r, yes ? NFT_CMP_EQ : NFT_CMP_NEQ, &local, sizeof(local));
 }
 
 static void accept_it(struct writer *w, struct rule *r)
@@ -337,7 +353,7 @@ static void nat_rules(struct writer *w)
 
 	chain(w, NFPROTO_INET, "nat", "nat", -100);
 	r = rule(w, NFPROTO_INET, "nat", 0);
-	if_local(w, &r);
+	if_local(w, &r, true);
 	accept_it(w, &r);
 	rule_end(w, &r);
 	r = rule(w, NFPROTO_INET, "nat", 0);
@@ -362,8 +378,16 @@ static void filter_rules(struct writer *w)
 	struct rule r;
 
 	chain(w, NFPROTO_INET, "filter", "filter", 0);
+	/*
+	 * A connection is judged by its first packet; the others need no lookup each. One that belongs
+	 * to no connection gets nowhere: lo is all there is, and does not forward.
+	 */
 	r = rule(w, NFPROTO_INET, "filter", 0);
-	if_local(w, &r);
+	if_first(w, &r, false);
+	accept_it(w, &r);
+	rule_end(w, &r);
+	r = rule(w, NFPROTO_INET, "filter", 0);
+	if_local(w, &r, true);
 	accept_it(w, &r);
 	rule_end(w, &r);
 	r = rule(w, NFPROTO_INET, "filter", 0);
@@ -406,13 +430,10 @@ static void hold_rules(struct writer *w, uint8_t family,
 
 	table(w, family);
 	chain(w, family, "hold", "filter", -150);
-	r = rule(w, family, "hold", 0);
-	if_local(w, &r);
-	accept_it(w, &r);
-	rule_end(w, &r);
 	r = rule(w, family, "hold", NLM_F_ACK);
-	if_first(w, &r);
+	if_first(w, &r, true);
 	if_port(w, &r, NFT_CMP_NEQ, 53);
+	if_local(w, &r, false); /* last: a lookup, and only for these few */
 	queue(w, &r);
 	rule_end(w, &r);
 }
@@ -457,6 +478,9 @@ unsigned rein_netlink_put(struct rein_buf *b, enum rein_netlink_set set)
 	case REIN_NETLINK_ROUTE6:
 		route(&w, AF_INET6, REIN_NET_OWN6, 16);
 		return 2;
+	case REIN_NETLINK_LARGE:
+		enlarge_lo(&w);
+		return 1;
 	case REIN_NETLINK_RULES:
 		batch(&w, NFNL_MSG_BATCH_BEGIN);
 		table(&w, NFPROTO_INET);

@@ -32,6 +32,7 @@
 enum rein_netlink_set {
 	REIN_NETLINK_ROUTE4 = 0, /* lo, address, route */
 	REIN_NETLINK_ROUTE6,
+	REIN_NETLINK_LARGE, /* lo takes packets of more than 64 KiB */
 	REIN_NETLINK_RULES,
 	REIN_NETLINK_LOG_BIND,	/* for the log's own socket */
 	REIN_NETLINK_QUEUE_BIND, /* for the queue's own socket */

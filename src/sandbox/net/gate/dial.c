@@ -125,16 +125,20 @@ static void tried(struct gate *g, struct watch *w, uint32_t events)
 	try_next(d);
 }
 
-static int start_one(const struct rein_addr *a, uint16_t port)
+/* near: an address of this machine. */
+static int start_one(const struct rein_addr *a, uint16_t port, bool near)
 {
 	struct sockaddr_storage to;
 	socklen_t n = rein_addr_to(a, port, &to);
 	auto_close int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1;
+	int one = 1, queue = NEAR_QUEUE;
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	/* Only there: a distant server needs as much as is under way. */
+	if (near)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
 	if (connect(fd, (struct sockaddr *)&to, n) < 0 && errno != EINPROGRESS)
 		return -1;
 	return take_fd(&fd);
@@ -157,7 +161,7 @@ static void try_next(struct dial *d)
 			continue;
 		}
 		d->sys = reach ? 0 : ENETUNREACH;
-		fd = reach ? start_one(&d->v[i], d->port) : -1;
+		fd = reach ? start_one(&d->v[i], d->port, reach < 0) : -1;
 		if (fd < 0) {
 			d->sys = d->sys ? d->sys : errno;
 			continue;

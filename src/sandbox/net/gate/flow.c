@@ -95,7 +95,7 @@ static void flow_end(struct gate *g, struct flow *f, bool with_reset)
 static struct flow *flow_new(struct gate *g, int client)
 {
 	struct flow *f = g->nflows < g->max_flows ? rein_alloc(sizeof(*f)) : NULL;
-	int one = 1;
+	int one = 1, queue = NEAR_QUEUE;
 
 	if (!f)
 		return NULL;
@@ -108,6 +108,7 @@ static struct flow *flow_new(struct gate *g, int client)
 	g->flows = f;
 	g->nflows++;
 	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(client, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &queue, sizeof(queue));
 	f->client.fd = client;
 	return f;
 }

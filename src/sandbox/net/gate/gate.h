@@ -227,6 +227,12 @@ struct flow {
 };
 
 #define LANE_BUF (64u << 10)
+/*
+ * What may wait in a socket whose other end is on this machine. Autotuning would let tens of megabytes
+ * pile up in each: memory that no limit of the box counts, and that is long out of the processor's caches
+ * when it is read. Less than this and one stream stops and goes.
+ */
+#define NEAR_QUEUE (512 << 10)
 
 void flow_accept(struct gate *g, struct watch *w, uint32_t events);
 void flow_relay(struct gate *g, int client, int server); /* published: as it is */
