@@ -287,6 +287,8 @@ struct var *var_find(struct ctx *cx, struct rein_str name);
 struct var *var_make(struct ctx *cx, struct rein_str name);
 void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t taint, bool append);
 void var_unset(struct ctx *cx, struct rein_str name);
+/* What it holds now, or what it held before: its loop may not have been run. */
+void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was);
 void var_touch(struct ctx *cx, struct var *v); /* before changing: remembered for the subshell's end */
 void var_array(struct ctx *cx, struct rein_str name, const struct fields *items);
 void run_assign(struct ctx *cx, const struct assign *as);

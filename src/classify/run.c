@@ -297,6 +297,9 @@ static struct data run_for(struct ctx *cx, struct node *n, struct io *io)
 	struct fields items = {0};
 	struct data d = data_known(STR(""));
 	struct rounds old = rounds_begin(cx);
+	const struct var *var = var_find(cx, n->name);
+	struct var before = var ? *var : (struct var){0};
+	bool perhaps = cx->cond; /* it may not come to it */
 	size_t i = 0;
 
 	do
@@ -343,6 +346,8 @@ static struct data run_for(struct ctx *cx, struct node *n, struct io *io)
 										: run_turns(cx, NULL, n->b, io);
 	} while (i < items.n && cx_step(cx));
 	cx->cond--;
+	if (perhaps || !items.n)
+		var_or_before(cx, n->name, &before);
 	return items.n <= 1 ? d : data_unknown(d.taint | io->in.taint);
 }
 

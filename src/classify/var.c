@@ -257,6 +257,33 @@ void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
 	v->is_array = v->is_set = true;
 }
 
+void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was)
+{
+	struct var *v = var_make(cx, name);
+	struct value *now = v->vals, *val;
+
+	if (!v->is_set || v->is_array)
+		return;
+	v->vals = NULL;
+	v->n_vals = 0;
+	/* the lists are copied: others may still point at them */
+	for (; now; now = now->next) {
+		val = value_new(cx, now->s, now->taint);
+		val->absent = now->absent;
+		add_alt(cx, v, val);
+	}
+	for (now = was && was->is_set ? was->vals : NULL; now; now = now->next) {
+		val = value_new(cx, now->s, now->taint);
+		val->absent = now->absent;
+		add_alt(cx, v, val);
+	}
+	if (!was || !was->is_set) {
+		val = value_new(cx, STR(""), 0);
+		val->absent = true;
+		add_alt(cx, v, val);
+	}
+}
+
 struct rounds rounds_begin(struct ctx *cx)
 {
 	struct rounds old = {cx->round, cx->rounds, cx->first_choice};
