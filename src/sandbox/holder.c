@@ -68,8 +68,6 @@ void rein_holder_end(struct rein_holder *h)
 			;
 	}
 	rein_closep_(&h->netns);
-	rein_closep_(&h->spawn.pidfd);
-	rein_closep_(&h->spawn.control);
-	rein_closep_(&h->spawn.plan);
+	rein_spawn_done(&h->spawn);
 	*h = (struct rein_holder)REIN_HOLDER_INIT;
 }

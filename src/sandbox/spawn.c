@@ -251,7 +251,8 @@ void rein_spawn_done(struct rein_spawn *s)
 	rein_closep_(&s->control);
 	rein_closep_(&s->pidfd);
 	rein_closep_(&s->plan);
-	munmap(s->child, STACK_SIZE);
+	if (s->child)
+		munmap(s->child, STACK_SIZE);
 	s->child = NULL;
 }
 

@@ -39,7 +39,7 @@ int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spaw
 int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err);
 /* Of a process that is dead: the error if it never became the executor, else 0. */
 int rein_spawn_failure(const struct rein_spawn *s, struct rein_err *err);
-/* When the process is dead and reaped. */
+/* When the process is dead and reaped, or there never was one (descriptors -1, child NULL). */
 void rein_spawn_done(struct rein_spawn *s);
 
 #endif
