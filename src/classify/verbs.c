@@ -58,9 +58,10 @@ static int reads_joined(struct rein_str w)
 int verb_class(struct ctx *cx, struct rein_str w)
 {
 	int first = 0, best, k = 0;
+	const char *colon;
 	size_t i = 0;
 
-	if (!w.n || w.n > 60 || !is_literal(w))
+	if (!w.p || !w.n || w.n > 60 || !is_literal(w))
 		return 0;
 	for (size_t j = 0; j < w.n; j++)
 		if (!((w.p[j] >= 'a' && w.p[j] <= 'z') || is_upper(w.p[j]) || w.p[j] == '-' ||
@@ -69,9 +70,9 @@ int verb_class(struct ctx *cx, struct rein_str w)
 	best = verb_exact(cx, w.p, w.n);
 	if (best)
 		return best;
-	if (memrchr(w.p, ':', w.n)) { /* ps:restart: the verb is the last one */
-		struct rein_str last =
-			str_from(w, (size_t)((const char *)memrchr(w.p, ':', w.n) - w.p) + 1);
+	colon = memrchr(w.p, ':', w.n);
+	if (colon) { /* ps:restart: the verb is the last one */
+		struct rein_str last = str_from(w, (size_t)(colon - w.p) + 1);
 
 		best = verb_exact(cx, last.p, last.n);
 		if (best && best != VERB_READ && best != VERB_NOUN)
