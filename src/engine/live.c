@@ -81,6 +81,13 @@ static void begun(void *arg, int pid, const char *group, int group_version)
 	rein_live_enter(w->engine->state.fd, &l, &w->entry, &ignored);
 }
 
+static void paused(void *arg, bool on)
+{
+	struct rein_watcher *w = arg;
+
+	w->paused = on;
+}
+
 static void forget(const struct rein_watcher *w)
 {
 	struct rein_err ignored = {0};
@@ -96,6 +103,7 @@ int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const
 		.watch = {.fd = -1,
 			  .ask = ask,
 			  .begun = begun,
+			  .paused = paused,
 			  .door = rein_guests_door,
 			  .admit = rein_guests_admit,
 			  .left = rein_guests_left,
@@ -105,6 +113,7 @@ int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const
 		.opts = o,
 		.run = r,
 		.orders = orders_of(e),
+		.attending = pthread_self(),
 		.canaries = {.fd = -1},
 		.entry = -1,
 		.place = -1,

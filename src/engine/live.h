@@ -6,6 +6,7 @@
 #ifndef REIN_ENGINE_LIVE_H
 #define REIN_ENGINE_LIVE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "engine/canary.h"
@@ -22,6 +23,8 @@ struct rein_watcher {
 	int entry, place;
 	bool over;  /* the box is dead */
 	bool pause; /* an order that could not be written */
+	pthread_t attending; /* the thread that carries orders out */
+	atomic_bool paused;
 	atomic_uint network_refusals; /* that were violations */
 	struct rein_canaries canaries;
 	struct rein_guest *guests; /* further commands in the box, see guests.h */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -97,12 +98,27 @@ static void enter_safe_mode(struct rein_watcher *w, const char *text)
 	kill(getpid(), SIGURG); /* look at your orders */
 }
 
+/*
+ * Whoever did it waits for our answer: it gets none before the box stands still, or it would be over and gone
+ * before anybody came to pause it. Not for ever, and never by the thread that has to do it.
+ */
+static void await_pause(const struct rein_watcher *w)
+{
+	const struct timespec a_moment = {.tv_nsec = 2000000};
+
+	if (w->over || pthread_equal(pthread_self(), w->attending))
+		return;
+	for (int i = 0; i < 1000 && !w->paused; i++)
+		nanosleep(&a_moment, NULL);
+	nanosleep(&a_moment, NULL); /* by signals, it is pid 1 of the box that sends them */
+}
+
 void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type, const char *text)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	struct rein_violations *all = &w->run->violations;
 	const char *agent = w->opts->who.agent;
-	bool high = rows[type].high, counted;
+	bool high = rows[type].high, counted, enough;
 	size_t highs = 0, mediums = 0;
 	struct rein_err ignored = {0};
 	char line[256];
@@ -121,23 +137,24 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	if (w->opts->tell && (high || agent || type != REIN_VIOLATION_NETWORK))
 		w->opts->tell(w->opts->tell_arg, line);
 	/* medium ones add up to an agent's behaviour; runs of nobody in particular are not one agent's */
-	if (!all->safe_mode && (!counted || highs || (agent && mediums > REIN_MEDIUM_MAX))) {
+	enough = !all->safe_mode && (!counted || highs || (agent && mediums > REIN_MEDIUM_MAX));
+	if (enough)
 		enter_safe_mode(w, line);
-		if (w->opts->tell) {
-			if (w->over)
-				snprintf(line, sizeof(line), "safe mode is on%s%s; lift it: rein safe --lift",
-					 w->opts->who.agent ? " for agent " : "",
-					 w->opts->who.agent ? w->opts->who.agent : "");
-			else
-				snprintf(line, sizeof(line),
-					 "box %s is paused and safe mode is on%s%s: look (rein stats %s), then "
-					 "rein resume or rein kill; lift: rein safe --lift",
-					 w->run->tx.id, w->opts->who.agent ? " for agent " : "",
-					 w->opts->who.agent ? w->opts->who.agent : "", w->run->tx.id);
-			w->opts->tell(w->opts->tell_arg, line);
-		}
-	}
 	pthread_mutex_unlock(&one_at_a_time);
+	if (!enough)
+		return;
+	await_pause(w);
+	if (!w->opts->tell)
+		return;
+	if (w->over)
+		snprintf(line, sizeof(line), "safe mode is on%s%s; lift it: rein safe --lift", agent ? " for agent " : "",
+			 agent ? agent : "");
+	else
+		snprintf(line, sizeof(line),
+			 "box %s is paused and safe mode is on%s%s: look (rein stats %s), then "
+			 "rein resume or rein kill; lift: rein safe --lift",
+			 w->run->tx.id, agent ? " for agent " : "", agent ? agent : "", w->run->tx.id);
+	w->opts->tell(w->opts->tell_arg, line);
 }
 
 int rein_safe_mode_begin(const struct rein_orders *o, const char *agent, const char *why, struct rein_err *err)

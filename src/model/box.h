@@ -53,6 +53,7 @@ struct rein_box_watch {
 	int fd; /* readable: ask at once; -1: there is none */
 	enum rein_ordered (*ask)(void *arg);
 	void (*begun)(void *arg, int pid, const char *group, int group_version);
+	void (*paused)(void *arg, bool on); /* it stands still now, or goes on */
 	/*
 	 * Something of the network was refused, for the first time at this name and port. From any
 	 * thread; over: the box is dead.

@@ -164,6 +164,8 @@ static void pause_box(struct session *s, bool on)
 		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
 						     .status = on ? SIGSTOP : SIGCONT,
 						     .sys = 2});
+	if (s->spec->watch)
+		s->spec->watch->paused(s->spec->watch->arg, on);
 	if (on) {
 		s->paused_ns = now;
 		return;

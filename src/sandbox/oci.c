@@ -441,6 +441,8 @@ static void pause_it(struct session *s, bool on)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else
 		rein_runtime_tell(s->backend, s->root.path, on ? "pause" : "resume", s->id, NULL);
+	if (s->spec->watch)
+		s->spec->watch->paused(s->spec->watch->arg, on);
 	if (on) {
 		s->paused_ns = now;
 		return;
