@@ -133,7 +133,11 @@ static struct node *parse_pipeline(struct parser *p)
 		}
 		sh_skip_newlines(p);
 		kw = sh_keyword(p, &kw_end);
-		if (kw == KW_NOT || kw == KW_TIME) {
+		if (kw == KW_NOT) { /* it negates a whole pipeline, so it stands before one */
+			fail(p, "! inside a pipeline");
+			break;
+		}
+		if (kw == KW_TIME) {
 			size_t at = p->i;
 
 			p->i = kw_end;
