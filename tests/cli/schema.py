@@ -107,7 +107,10 @@ for _ in range(200):
     boxes = rein("BOXES", "ps", "--json")["boxes"]
     if boxes:
         break
-rein("BOX", "stats", "--json", boxes[0]["id"])
+for _ in range(200):  # it is listed before its command has begun
+    if rein("BOX", "stats", "--json", boxes[0]["id"]).get("tree"):
+        break
+    time.sleep(0.05)
 rein("ATTACHED", "attach", "--json", boxes[0]["id"], "--", "true", stderr=True)
 rein("DONE", "pause", "--json", boxes[0]["id"])
 rein("DONE", "resume", "--json", boxes[0]["id"])
