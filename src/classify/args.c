@@ -44,7 +44,7 @@ static const struct know_opt *opt_prefix(const struct call *c, struct rein_str n
 {
 	const struct know_opt *best = NULL;
 
-	if (name.n < 4 || !str_starts(name, "--"))
+	if (name.n < 3 || !str_starts(name, "--"))
 		return NULL;
 	for (size_t k = c->n_chain; k-- > 0;) {
 		const struct know_cmd *cmd = c->chain[k];
@@ -59,6 +59,33 @@ static const struct know_opt *opt_prefix(const struct call *c, struct rein_str n
 	return best;
 }
 
+/* What makes a command harmless, or more so. */
+#define ACTS_LOWER (ACT_SAFE | ACT_DRY | ACT_RDONLY | ACT_KEEP)
+
+/* --no-dry-run, --no-n take back what came before them. */
+static bool takes_back(struct ctx *cx, struct call *c, struct rein_str name)
+{
+	struct sbuf other = {.a = cx->a};
+	const struct know_opt *o;
+
+	if (!str_starts(name, "--no-") || name.n < 6)
+		return false;
+	sbuf_str(&other, name.n == 6 ? STR("-") : STR("--"));
+	sbuf_str(&other, str_from(name, 5));
+	o = opt_exact(c, sbuf_view(&other));
+	if (!o || !(o->acts & ACTS_LOWER))
+		return false;
+	c->acts &= ~(o->acts & ACTS_LOWER);
+	return true;
+}
+
+/* --dry-run=none, --help=false; and what is only known when it runs is no promise either */
+static bool denied(struct rein_str val)
+{
+	return val.n && (has_hole(val) ||
+			 str_in(val, "none None no NO false False FALSE off OFF never 0 f"));
+}
+
 static void got(struct ctx *cx, struct call *c, const struct know_opt *o, struct field val,
 		struct range at)
 {
@@ -71,15 +98,23 @@ static void got(struct ctx *cx, struct call *c, const struct know_opt *o, struct
 		c->got = v;
 		c->cap_got = cap;
 	}
-	c->got[c->n_got++] = (struct got){o, val, at};
-	c->acts |= o->acts;
+	c->got[c->n_got++] = (struct got){o, val, at, c->word};
+	/* where a value must follow it says what is asked about, not whether: tcpdump -r FILE */
+	c->acts |= o->arg != 1 && denied(val.s) ? o->acts & ~ACTS_LOWER : o->acts;
+	/* "ruby -v x.rb", "sqlcmd -V 16 -Q …": what prints the version when alone is another letter among words */
+	if (o->acts & ACT_SAFE && c->argc > c->n_chain + 1 && (!strcmp(o->name, "-v") || !strcmp(o->name, "-V")))
+		c->acts &= ~(uint32_t)ACT_SAFE;
 }
 
-static void unknown_opt(struct call *c, struct field f)
+static void unknown_opt(struct call *c, const struct field *f)
 {
 	if (!c->has_unknown)
-		c->unknown = f;
+		c->unknown = *f;
 	c->has_unknown = true;
+	if (c->n_unknown && c->unknown_at[c->n_unknown - 1] == (size_t)(f - c->argv))
+		return; /* another letter of the same cluster */
+	if (c->n_unknown < ARRAY_SIZE(c->unknown_at))
+		c->unknown_at[c->n_unknown++] = (size_t)(f - c->argv);
 }
 
 static struct field sub_field(const struct field *f, struct rein_str s)
@@ -98,6 +133,14 @@ static struct field next_value(struct call *c, size_t *i)
 	return (struct field){.s = STR("")};
 }
 
+/* An option right before it is not known, and may take a value. */
+static bool may_be_value(const struct call *c, size_t i)
+{
+	size_t before = c->n_unknown ? c->unknown_at[c->n_unknown - 1] : 0;
+
+	return before && before + 1 == i && !memchr(c->argv[before].s.p, '=', c->argv[before].s.n);
+}
+
 static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 {
 	struct field *f = &c->argv[*i];
@@ -111,6 +154,8 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 		c->hole_opt = true;
 		return;
 	}
+	if (!o && takes_back(cx, c, name))
+		return;
 	if (!o && single && name.n > 2 && name.p[1] == '-')
 		o = opt_exact(c, str_from(name, 1));
 	if (!o && single && name.n > 1 && name.p[1] != '-') {
@@ -120,14 +165,18 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 		sbuf_str(&two, name);
 		o = opt_exact(c, sbuf_view(&two));
 	}
-	if (!o && str_starts(name, "--help"))
+	/* --helper is no question */
+	if (!o && (str_is(name, "--help") || str_starts(name, "--help-")) && !denied(val.s) &&
+	    !may_be_value(c, *i))
 		c->acts |= ACT_SAFE;
 	else if (str_is(name, "--version") && (!o || o->acts & ACT_SAFE)) {
 		/* after a sub-command it may take a value of its own */
 		if (*i + 1 < c->argc && (c->ops.n || c->n_chain > 1)) {
-			unknown_opt(c, *f);
+			unknown_opt(c, f);
 			return;
 		}
+		if (may_be_value(c, *i))
+			return;
 		c->acts |= ACT_SAFE;
 	}
 	if (!o)
@@ -142,7 +191,7 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 	}
 	if (!o) {
 		if (!(c->acts & ACT_SAFE))
-			unknown_opt(c, *f);
+			unknown_opt(c, f);
 		return;
 	}
 	if (o->arg == 1 && !eq && !val.s.n) {
@@ -166,13 +215,17 @@ static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 		const struct know_opt *o = opt_exact(c, rein_str(name));
 		struct field val = {0};
 
+		if (!cx_work(cx, 100))
+			return;
 		if (f->s.p[k] == HOLE) {
 			c->hole_opt |= f->taint != TAINT_NUMBER;
 			continue;
 		}
 		if (!o) {
-			if (f->s.p[k] < '0' || f->s.p[k] > '9')
-				unknown_opt(c, *f);
+			if (f->s.p[k] >= '0' && f->s.p[k] <= '9')
+				continue;
+			unknown_opt(c, f);
+			c->odd_letter |= !strchr("vnxqjahwtgou", f->s.p[k]);
 			continue;
 		}
 		if (o->arg) {
@@ -200,18 +253,19 @@ static const struct know_cmd *sub_find(const struct know_cmd *cmd, struct rein_s
 	for (size_t i = 0; i < cmd->n_subs; i++)
 		if (str_is(name, cmd->subs[i].name))
 			return &cmd->subs[i];
-	if (!cmd->partial || !name.n)
-		return NULL;
-	for (size_t i = 0; i < cmd->n_subs; i++)
+	for (size_t i = 0; cmd->partial && name.n && i < cmd->n_subs; i++)
 		if (!strncmp(cmd->subs[i].name, name.p, name.n)) {
 			if (hit && hit->level >= cmd->subs[i].level)
 				continue;
 			hit = &cmd->subs[i];
 		}
+	for (size_t i = 0; !hit && i < cmd->n_subs; i++)
+		if (!strcmp(cmd->subs[i].name, "*"))
+			hit = &cmd->subs[i];
 	return hit;
 }
 
-static bool has_cmd_role(const struct know_cmd *cmd)
+bool has_cmd_role(const struct know_cmd *cmd)
 {
 	for (size_t i = 0; i < cmd->n_args; i++)
 		if (cmd->args[i] == ROLE_CMD)
@@ -259,6 +313,7 @@ static void parse_call(struct ctx *cx, struct call *c)
 			continue;
 		}
 		if (!ended && is_option(c, f)) {
+			c->word = i;
 			if (c->cmd->style == STYLE_SINGLE)
 				long_option(cx, c, &i, true);
 			else if (f->s.p[1] == '-')
@@ -285,6 +340,9 @@ static void parse_call(struct ctx *cx, struct call *c)
 			return;
 		}
 		push_operand(cx, c, i);
+		/* ssh host -p 22 command: its options may stand on both sides of the host */
+		if (c->cmd->handler == HANDLE_ssh && !c->cmd->note && c->ops.n == 1)
+			continue;
 		if (c->cmd->style == STYLE_POSIX || has_cmd_role(c->cmd))
 			ended = true;
 	}
@@ -365,9 +423,9 @@ static void guards_stopped(struct ctx *cx, struct call *c)
 /* mokutil --list-enrolled: nothing but an option whose name says that it shows something */
 static bool asks(const struct call *c)
 {
-	static const char *const words[] = {"--list", "--show",	    "--print",
-					    "--get-", "--query",    "--status",
-					    "--info", "--describe", "--dump-config"};
+	static const char *const words[] = {
+		"--list", "--show",	"--print",	 "--get-",	 "--query", "--status",
+		"--info", "--describe", "--dump-config", "--repository", "--cache"};
 
 	if (c->ops.n || c->argc != 2 || c->cmd != c->top)
 		return false;
@@ -416,19 +474,55 @@ static void plain_sources(struct ctx *cx, struct call *c)
 			     "installs code that comes without encryption");
 }
 
+/*
+ * "passwd -S root" asks; "passwd -S -d root" and "nvme format -s 1" do not: what lowers the level
+ * must be an option of the command that has it, and all that stands beside it must be known or only
+ * say how to show the answer.
+ */
+static bool only_asks(struct ctx *cx, const struct call *c)
+{
+	bool own = c->cmd->level < REIN_LEVEL_DANGEROUS || c->cmd == c->top;
+
+	for (size_t i = 0; i < c->n_got && !own; i++)
+		for (size_t k = 0; k < c->cmd->n_opts; k++)
+			own |= c->got[i].opt == &c->cmd->opts[k] &&
+			       c->got[i].opt->acts & ACT_RDONLY;
+	return own && hint_shows(cx, c);
+}
+
+/* npm config set registry URL, pip config set global.index-url URL */
+static bool names_source(const struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_has(c->argv[i].s, "registry") || str_has(c->argv[i].s, "index-url"))
+			return true;
+	return false;
+}
+
+/* parted -l, parted DISK [unit U] print: one command that shows, and nothing after it */
+static bool prints_disk(const struct call *c)
+{
+	size_t i = c->ops.n == 4 && str_is(c->ops.v[1].s, "unit") ? 3 : 1;
+
+	if (c->ops.n < 2)
+		return call_has(c, "-l");
+	return c->ops.n == i + 1 && str_in(c->ops.v[i].s, "print p");
+}
+
 void call_base(struct ctx *cx, struct call *c)
 {
 	const struct know_cmd *cmd = c->cmd;
 	enum rein_level level = cmd->level;
 	struct range at = c->sub_at.end ? c->sub_at : c->argv[0].at;
-	bool reads;
+	bool reads, sources = false;
 
 	if (c->acts & ACT_MUTATE && cmd->mutate > level)
 		level = cmd->mutate;
 	if (c->acts & ACT_KEEP && level > REIN_LEVEL_RISKY)
 		level = REIN_LEVEL_RISKY;
 	reads = level <= REIN_LEVEL_RISKY && c->unknown_sub && reads_words(cx, c);
-	if (c->acts & ACT_RDONLY || reads || (level == REIN_LEVEL_RISKY && asks(c)))
+	if ((c->acts & ACT_RDONLY && only_asks(cx, c)) || reads ||
+	    (level == REIN_LEVEL_RISKY && asks(c)))
 		level = 0;
 	/* a connection that is told nothing only shows who answers */
 	if (str_is(rein_str(cmd->name), "s_client") && c->io->piped && c->io->in.known && c->io->in.text.n < 3)
@@ -443,6 +537,8 @@ void call_base(struct ctx *cx, struct call *c)
 				if (memchr(c->ops.v[i].s.p, '=', c->ops.v[i].s.n))
 					level = cmd->level;
 		}
+		if (str_is(note, "parted") && prints_disk(c))
+			level = 0;
 		if (str_is(note, "listing") && c->ops.n > 1 && str_in(c->ops.v[1].s, "list describe"))
 			level = 0;
 		if ((str_is(note, "operand") && !c->ops.n) || (str_is(note, "two") && c->ops.n < 2))
@@ -457,10 +553,17 @@ void call_base(struct ctx *cx, struct call *c)
 		     level ? why_of(cx, c) : "works in the workspace");
 	if (level && kind_of(c) == REIN_FACT_SERVICE)
 		guards_stopped(cx, c);
+	/* openocd -c "flash erase_sector 0 0 last": these programs have languages of their own */
+	for (size_t i = 1; level && kind_of(c) == REIN_FACT_DEVICE && i < c->argc; i++)
+		if (str_has(c->argv[i].s, "erase"))
+			fact(cx, REIN_FACT_DEVICE, REIN_LEVEL_DESTRUCTIVE, reach_of(c, REIN_LEVEL_DESTRUCTIVE),
+			     c->argv[i].at, show(cx, c->argv[i].s), "erases the memory of a device");
 	if (str_in(rein_str(c->chain[c->n_chain > 1]->name),
-		   "config c set configure defaults env gsettings dconf"))
+		   "config c set configure defaults env gsettings dconf")) {
 		protect_config(cx, c);
-	if (level && kind_of(c) == REIN_FACT_PACKAGE)
+		sources = names_source(c);
+	}
+	if (level && (sources || kind_of(c) == REIN_FACT_PACKAGE))
 		plain_sources(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
 		enum rein_level l = act_level(c->got[i].opt->acts);
@@ -479,6 +582,11 @@ void call_base(struct ctx *cx, struct call *c)
 	if (c->has_unknown && !cmd->any)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->unknown.at,
 		     show(cx, c->unknown.s), "an option that is not known");
+	if (cmd->any && !level && reach_of(c, 0) == REIN_REACH_CONTAINED)
+		hint_words(cx, c);
+	if (c->has_unknown && cmd->any)
+		hint_options(cx, c,
+			     !level && reach_of(c, 0) <= REIN_REACH_READONLY && !c->top->handler);
 	if (c->hole_opt && !cmd->any)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
 		     "an option is only known when it runs");
@@ -493,16 +601,36 @@ static bool has_note(const struct call *c, const char *note)
 	return c->top->note && str_is(rein_str(c->top->note), note);
 }
 
-/* less +!command */
+/* less +G, +120, +/text: where to begin */
+static bool only_moves(struct rein_str s)
+{
+	size_t i = 0;
+
+	while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+		i++;
+	s = str_from(s, i);
+	return !s.n || s.p[0] == '/' || s.p[0] == '?' || str_in(s, "g G F p % >");
+}
+
+/* less +!command, +|^command */
 static void pager_commands(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 0; i < c->ops.n; i++) {
 		const struct field *f = &c->ops.v[i];
+		size_t skip = str_starts(f->s, "++") ? 2 : 1;
 		const char *bang = f->s.n && f->s.p[0] == '+' ? memchr(f->s.p, '!', f->s.n) : NULL;
 		struct io io = {.in = data_unknown(TAINT_INPUT)};
 
-		if (!bang)
+		if (!f->s.n || f->s.p[0] != '+')
 			continue;
+		if (str_starts(str_from(f->s, skip), "|") && f->s.n > skip + 2)
+			bang = f->s.p + skip + 1; /* after the mark */
+		if (!bang) {
+			if (!only_moves(str_from(f->s, skip)))
+				fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED,
+				     f->at, show(cx, f->s), "a command of the pager");
+			continue;
+		}
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
 		     "a command of the pager that runs a program");
 		run_text(cx, str_from(f->s, (size_t)(bang - f->s.p) + 1), f->at, &io);
@@ -517,6 +645,90 @@ static void bang_commands(struct ctx *cx, struct call *c)
 			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
 			     c->argv[i].at, show(cx, c->argv[i].s),
 			     "leaves the program for the shell");
+}
+
+/* mlr put 'tee > "x", $*', mlr filter 'system("x")', mlr tee FILE then … */
+static void miller_verbs(struct ctx *cx, struct call *c)
+{
+	static const char *const outs[] = {"tee >",  "tee>",   "print >",  "printn >",
+					   "emit >", "dump >", "print | ", "tee | "};
+
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+
+		if (str_has(f->s, "system(") || str_has(f->s, "exec("))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "code that runs programs");
+		for (size_t k = 0; k < ARRAY_SIZE(outs); k++)
+			if (str_has(f->s, outs[k]))
+				fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED,
+				     f->at, show(cx, f->s), "code that writes files");
+		if (str_is(f->s, "tee") && i + 1 < c->ops.n)
+			effect_write(cx, &c->ops.v[++i], false);
+		else if (c->acts & ACT_INPLACE && i &&
+			 str_has(f->s, ".")) /* files stand after the verbs */
+			effect_modify(cx, f);
+	}
+}
+
+/* getent shadow */
+static void account_database(struct ctx *cx, struct call *c)
+{
+	if (c->ops.n && str_in(c->ops.v[0].s, "shadow gshadow"))
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+		     c->ops.v[0].at, show(cx, c->ops.v[0].s), "reads passwords of the system");
+}
+
+/* What is opened by its kind is run when that kind is a program. */
+static void opened_files(struct ctx *cx, struct call *c)
+{
+	static const char *const runs[] = {".exe", ".bat", ".cmd",	".com",	    ".msi",
+					   ".ps1", ".vbs", ".command",	".app",	    ".desktop",
+					   ".sh",  ".jar", ".scpt",	".pkg",	    ".workflow",
+					   ".hta", ".lnk", ".appimage", ".AppImage"};
+
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+
+		if (str_starts(f->s, "macro:") || str_starts(f->s, "vnd.sun.star.script:"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "runs a macro");
+		for (size_t k = 0; k < ARRAY_SIZE(runs) && !str_has(f->s, "://"); k++)
+			if (str_ends(f->s, runs[k]))
+				effect_script(cx, f, NULL);
+	}
+}
+
+/* rclone lsf :sftp,ssh=cmd: settings that stand in a name */
+static void inline_settings(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++)
+		if (str_has(c->ops.v[i].s, ",ssh=") || str_has(c->ops.v[i].s, "_command="))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->ops.v[i].at, show(cx, c->ops.v[i].s),
+			     "a setting that runs a program");
+}
+
+/* touch -r /bin/ls x: looks as if it had always been there */
+static void borrowed_times(struct ctx *cx, struct call *c)
+{
+	const struct got *r = call_opt(c, "-r");
+	struct spot s;
+
+	if (!r)
+		return;
+	s = path_spot(cx, r->val.s);
+	if (is_far(&s))
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, r->at,
+		     show(cx, r->val.s), "gives a file the times of another, to hide when it came");
+}
+
+/* taskset -p MASK PID: no command, a process */
+static void process_setting(struct ctx *cx, struct call *c)
+{
+	fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->argv[c->rest].at,
+	     show(cx, c->argv[c->rest].s), "changes how a running process is scheduled");
+	c->rest = c->argc;
 }
 
 /* A sub-command nobody told us about can still say what it does: dotnet ef database drop,
@@ -545,8 +757,13 @@ static struct data default_run(struct ctx *cx, struct call *c)
 
 	call_base(cx, c);
 	call_effects(cx, c);
+	if (!has_note(c, "search") && !has_note(c, "filter"))
+		rummage_words(cx, c);
 	if (c->unknown_sub && c->cmd->level < REIN_LEVEL_DANGEROUS)
 		telling_words(cx, c);
+	if (c->unknown_sub && c->ops.n &&
+	    (str_ends(c->ops.v[0].s, ".dll") || str_ends(c->ops.v[0].s, ".exe")))
+		effect_script(cx, &c->ops.v[0], NULL); /* dotnet app.dll */
 	d = data_unknown(cx->seen | c->io->in.taint);
 	if (c->acts & ACT_DECODE || has_note(c, "decode"))
 		d.taint |= TAINT_DECODED;
@@ -556,12 +773,26 @@ static struct data default_run(struct ctx *cx, struct call *c)
 			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
 							c->ops.n > 1 ? c->ops.n - 1 : 0);
 	}
+	if (has_note(c, "pid") && call_has(c, "-p") && c->rest < c->argc)
+		process_setting(cx, c);
 	if (has_note(c, "pager"))
 		pager_commands(cx, c);
+	if (has_note(c, "times"))
+		borrowed_times(cx, c);
 	if (has_note(c, "processes"))
 		rummage_processes(cx, c);
 	if (has_note(c, "bang"))
 		bang_commands(cx, c);
+	for (size_t i = 1; has_note(c, "index") && i < c->argc; i++)
+		run_index(cx, c->argv[i].s, c->argv[i].at);
+	if (str_is(rein_str(c->top->name), "rclone"))
+		inline_settings(cx, c);
+	if (has_note(c, "opens"))
+		opened_files(cx, c);
+	if (has_note(c, "mlr"))
+		miller_verbs(cx, c);
+	if (has_note(c, "getent"))
+		account_database(cx, c);
 	if (has_note(c, "filter"))
 		rummage_filter(cx, c);
 	if (has_note(c, "encode"))
@@ -580,6 +811,14 @@ static bool keeps_names(const struct know_cmd *cmd)
 					   "ack sort head tail uniq shuf tac cat tee");
 }
 
+/* tclsh --version has no such option and runs what it is given: of the rarer ones nobody knows all
+ * of them. */
+static bool reads_program(const struct know_cmd *cmd, const struct io *io)
+{
+	return io->piped && cmd->handler == HANDLE_interp && cmd->lang &&
+	       !strcmp(cmd->lang, "other");
+}
+
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
 		      struct io *io)
 {
@@ -590,23 +829,30 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	struct rein_str cwd = cx->cwd;
 	bool cwd_unknown = cx->cwd_unknown;
 
-	if (n == 2 && cmd->style != STYLE_NONE &&
+	if (n == 2 && cmd->style != STYLE_NONE && !reads_program(cmd, io) &&
 	    str_in(v[1].s, "--version -version -V --help -help"))
 		return data_unknown(0);
 	c.chain[c.n_chain++] = cmd;
 	parse_call(cx, &c);
 	for (size_t k = c.n_chain; k-- > 0 && !h;)
 		h = c.chain[k]->handler;
-	if (c.acts & ACT_SAFE && !(h && cmd->style == STYLE_NONE))
+	if (c.acts & ACT_SAFE && !(h && cmd->style == STYLE_NONE) && !reads_program(cmd, io)) {
+		/* ssh -F file -G host: to answer, it reads what can run programs */
+		for (size_t i = 0; i < c.n_got; i++)
+			if (c.got[i].opt->role == ROLE_CONFIG || c.got[i].opt->role == ROLE_PROG ||
+			    c.got[i].opt->role == ROLE_SCRIPT)
+				role_effect(cx, &c, c.got[i].opt->role, &c.got[i].val);
 		return data_unknown(0);
+	}
 	cx->seen = 0;
 	if (c.acts & ACT_DRY)
 		cx->dry++;
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
+	carry_call(cx, &c, h);
 	if (c.acts & ACT_DRY)
 		cx->dry--;
-	if (d.taint & TAINT_NAMES && !keeps_names(cmd))
-		d.taint &= (uint16_t)~TAINT_NAMES;
+	if (d.taint & (TAINT_NAMES | TAINT_KEYS) && !keeps_names(cmd))
+		d.taint &= (uint16_t)~(TAINT_NAMES | TAINT_KEYS);
 	cx->seen = seen;
 	for (size_t i = 0; i < c.n_got; i++)
 		if (c.got[i].opt->role == ROLE_CWD) {

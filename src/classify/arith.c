@@ -67,6 +67,7 @@ static long arith_atom(struct arith *a)
 		if (pv.unknown || has_hole(pv.s)) {
 			a->unknown = true;
 		} else if (pv.s.n) {
+			run_index(a->cx, pv.s, a->cx->at);
 			sub.s = pv.s;
 			v = arith_sum(&sub);
 			a->unknown |= sub.unknown || sub.i != sub.s.n;

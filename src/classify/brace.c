@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Brace expansion: the words {a,b} and {1..9} stand for. */
+#include "classify/parse.h"
 #include "classify/value.h"
 
 #define MAX_COMMAS   128
@@ -189,6 +190,19 @@ static bool sequence(struct ctx *cx, const struct part *parts, const struct brac
 	return true;
 }
 
+/* {a,$x}y is ay and $xy to bash, which takes text for text: the name of a variable may go on behind the braces. */
+static bool name_grows(const struct part *parts, struct place_in close)
+{
+	char c = close.i + 1 < close.part->text.n ? close.part->text.p[close.i + 1] : 0;
+
+	if (!is_name((unsigned char)c))
+		return false;
+	for (; parts; parts = parts->next)
+		if (parts->kind == PART_PARAM)
+			return true;
+	return false;
+}
+
 void val_expand_braces(struct ctx *cx, const struct part *parts, struct range at,
 			  struct fields *out, unsigned *budget)
 {
@@ -208,6 +222,8 @@ void val_expand_braces(struct ctx *cx, const struct part *parts, struct range at
 			val_expand_plain(cx, &w, out);
 		return;
 	}
+	if (name_grows(parts, br->close))
+		cx_incomplete(cx, at, "braces that make another name of a variable");
 	from = after(br->open);
 	for (size_t i = 0; i <= br->n_commas; i++) {
 		struct place_in to = i < br->n_commas ? br->commas[i] : br->close;

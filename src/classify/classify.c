@@ -445,9 +445,10 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 	return &c->verdict;
 }
 
-void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg)
+bool rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg)
 {
 	struct rein_action act = {.kind = REIN_ACTION_COMMAND, .text = text.p, .text_n = text.n};
+	volatile bool complete = false;
 	struct ctx *cx;
 	jmp_buf fail;
 
@@ -459,8 +460,10 @@ void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_
 		cx->trace = fn;
 		cx->trace_arg = arg;
 		command_text(cx, text);
+		complete = !cx->incomplete;
 	}
 	c->arena.fail = NULL;
+	return complete;
 }
 
 const struct rein_verdict *rein_classify_command(struct rein_classifier *c, const char *text,

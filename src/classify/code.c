@@ -280,8 +280,8 @@ static void shell_call(struct code *c, size_t k)
 	if (punct(c, j, '('))
 		j++;
 	if (punct(c, j, '[') || (j + 1 < c->n && c->t[j].kind == TOK_STR && punct(c, j + 1, ','))) {
-		/* a list, or several strings: an argument vector */
-		for (; j < c->n && !punct(c, j, ')') && argv.n < 64; j++) {
+		/* a list, or several strings: an argument vector, up to JavaScript's {stdio: …} */
+		for (; j < c->n && !punct(c, j, ')') && !punct(c, j, '{') && argv.n < 64; j++) {
 			if (c->t[j].kind == TOK_STR) {
 				struct field f = {.s = c->t[j].joined ? STR("\001") : c->t[j].s,
 						  .at = c->at};
@@ -341,7 +341,7 @@ static struct field path_arg(struct code *c, size_t k)
 	if (k + 2 < c->n && c->t[k + 1].kind == TOK_PUNCT) {
 		/* os.path.join("/a", x), glob("…"), expanduser("~"): the first string inside */
 		for (size_t j = k + 2; j < c->n && j < k + 8 && !punct(c, j, ')'); j++)
-			if (c->t[j].kind == TOK_STR) {
+			if (c->t[j].kind == TOK_STR && !(j > 1 && str_in(c->t[j - 2].s, "require import"))) {
 				struct sbuf t = {.a = c->cx->a};
 
 				sbuf_str(&t, c->t[j].s);
@@ -543,6 +543,8 @@ static void imports(struct code *c, size_t k)
 	struct rein_str name = c->t[k].s, mod = {0};
 	bool py = code_lang_is(c, LANG_PYTHON);
 
+	if (py && str_is(name, "import") && k > 1 && str_is(c->t[k - 2].s, "from"))
+		return; /* what follows are names in the module, which was looked at */
 	if (py && (str_is(name, "import") || str_is(name, "from"))) {
 		for (size_t j = k + 1; j < c->n; j++) {
 			struct rein_str top;

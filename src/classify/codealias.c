@@ -140,6 +140,10 @@ static void handed_on(const struct code *c, size_t k)
 {
 	bool target = punct(c, k + 1, '=') && !punct(c, k + 2, '=');
 
+	/* import fs from 'fs': what is called on it is seen by its name */
+	if (k && name(c, k - 1) && str_is(c->t[k - 1].s, "import") && name(c, k + 1) && str_is(c->t[k + 1].s, "from") &&
+	    str_in(c->t[k].s, "fs os path"))
+		return;
 	if (!acts(c->t[k].s) || target || punct(c, k + 1, ':') || looked_at(c, k))
 		return;
 	fact(c->cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, show(c->cx, c->t[k].s),

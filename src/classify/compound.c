@@ -136,7 +136,7 @@ static struct node *parse_loop(struct parser *p, size_t start, bool until)
 static struct node *parse_for(struct parser *p, size_t start, bool select)
 {
 	struct node *n = sh_new_node(p, select ? NODE_SELECT : NODE_FOR, start);
-	struct word **end = &n->words;
+	struct word **end = &n->words, *name;
 
 	sh_skip_blanks(p);
 	if (!select && peek(p) == '(' && peek2(p) == '(') {
@@ -151,8 +151,12 @@ static struct node *parse_for(struct parser *p, size_t start, bool select)
 		n->b = do_done(p);
 		return n;
 	}
-	n->name = sh_literal_name(sh_parse_word(p, M_WORD));
-	if (!n->name.n)
+	name = sh_parse_word(p, M_WORD);
+	n->name = sh_literal_name(name);
+	/* any word will do for bash, until it runs */
+	if (!n->name.n && name && name->first)
+		p->odd = true;
+	else if (!n->name.n)
 		fail(p, "for without a name");
 	sh_skip_newlines(p);
 	if (eat_kw(p, KW_IN)) {

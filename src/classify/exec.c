@@ -7,17 +7,25 @@
 
 #define MAX_CALLS 24
 
+void frame_cut(struct frame *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].multi || (has_hole(f->v[i].s) && !f->v[i].quoted)) {
+			f->n = i;
+			f->known = false;
+		}
+}
+
 static struct data call_function(struct ctx *cx, struct func *fn, struct field *v, size_t n,
 				 struct io *io)
 {
 	struct frame frame = {.v = v + 1, .n = n - 1, .known = true, .zero = v[0]};
 	struct frame *old = cx->frame;
+	struct local *locals = cx->locals, *before = cx->locals_before;
 	struct data d;
 
 	fn->called = true;
-	for (size_t i = 0; i < frame.n; i++)
-		if (frame.v[i].multi)
-			frame.known = false;
+	frame_cut(&frame);
 	if (fn->active || cx->depth > MAX_CALLS) {
 		if (cx->bg || cx->pipes)
 			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
@@ -27,18 +35,24 @@ static struct data call_function(struct ctx *cx, struct func *fn, struct field *
 	}
 	fn->active++;
 	cx->depth++;
+	cx->functions++;
+	cx->locals_before = locals;
 	cx->frame = &frame;
 	d = run_node(cx, fn->body, io);
 	cx->frame = old;
+	var_locals_end(cx, locals);
+	cx->locals_before = before;
+	cx->functions--;
 	cx->depth--;
 	fn->active--;
 	return d;
 }
 
-static struct func *func_find(struct ctx *cx, struct rein_str name)
+/* Of from and those before it. */
+static struct func *func_find(const struct ctx *cx, struct func *from, struct rein_str name)
 {
-	for (struct func *f = cx->funcs; f; f = f->next)
-		if (rein_str_eq(f->name, name))
+	for (struct func *f = from; f; f = f->next)
+		if (f->shell == cx->shell && !f->gone && rein_str_eq(f->name, name))
 			return f;
 	return NULL;
 }
@@ -63,7 +77,7 @@ static struct data run_alias(struct ctx *cx, const struct alias *al, struct fiel
 			expand_word(cx, w, &all);
 		for (size_t i = 1; i < n; i++)
 			fields_push(cx, &all, v[i]);
-		return exec_argv(cx, all.v, all.n, io);
+		return exec_simple(cx, all.v, all.n, io);
 	}
 	return run_list(cx, sc.root, io);
 }
@@ -142,6 +156,17 @@ static bool opaque_path_arg(const struct field *f)
 	return f->s.n && f->s.p[0] != '-';
 }
 
+/* k3s-uninstall.sh, ./drop-db.py: not looked into, but the name says it */
+static void telling_name(struct ctx *cx, const struct field *f)
+{
+	const char *dot = f->s.n ? memrchr(f->s.p, '.', f->s.n) : NULL;
+	struct rein_str stem = dot && dot > f->s.p ? str_to(f->s, (size_t)(dot - f->s.p)) : f->s;
+
+	if (verb_class(cx, stem) == VERB_DELETE)
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "a program whose name says that it removes something");
+}
+
 /* A program nobody told us about. */
 static struct data run_unknown(struct ctx *cx, struct field *v, size_t n, struct io *io)
 {
@@ -160,6 +185,8 @@ static struct data run_unknown(struct ctx *cx, struct field *v, size_t n, struct
 		if (s.secret)
 			effect_read(cx, &v[i]);
 	}
+	telling_name(cx, &v[0]);
+	carry_shell(cx, v, n, true);
 	verbs_effect(cx, show(cx, v[0].s), v + 1, n - 1, false, false);
 	while (first < n && v[first].s.n && v[first].s.p[0] == '-')
 		first++;
@@ -210,6 +237,7 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	for (size_t i = 1; i < n; i++)
 		if (opaque_path_arg(&v[i]) && path_spot(cx, v[i].s).secret)
 			effect_read(cx, &v[i]);
+	telling_name(cx, &v[0]);
 	verbs_effect(cx, show(cx, v[0].s), v + 1, n - 1, false, false);
 	return data_unknown(io->in.taint);
 }
@@ -235,7 +263,8 @@ static void note_call(struct ctx *cx, const struct field *v, size_t n)
 	cx->call = (uint32_t)cx->n_calls;
 }
 
-struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
+/* by_shell: a function or an alias may have the name; whoever else starts a program starts a program. */
+static struct data exec_words(struct ctx *cx, struct field *v, size_t n, struct io *io, bool by_shell)
 {
 	struct range at = cx->at;
 	uint32_t call = cx->call;
@@ -258,19 +287,23 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 	if (v[0].taint & (TAINT_DECODED | TAINT_NET))
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, v[0].at,
 		     show(cx, v[0].s), "runs code that was encoded or downloaded");
-	fn = func_find(cx, v[0].s);
-	if (fn) {
+	/* one that may not be there leaves the name to whatever has it else */
+	for (fn = by_shell ? func_find(cx, cx->funcs, v[0].s) : NULL; fn; fn = func_find(cx, fn->next, v[0].s)) {
 		d = call_function(cx, fn, v, n, io);
-		goto out;
+		if (!fn->doubtful)
+			goto out;
 	}
-	for (struct alias *al = cx->aliases; al; al = al->next)
+	for (struct alias *al = by_shell ? cx->aliases : NULL; al; al = al->next)
 		if (rein_str_eq(al->name, v[0].s)) {
 			struct alias *head = cx->aliases;
 
 			cx->aliases = al->next; /* an alias does not expand itself */
 			d = run_alias(cx, al, v, n, io);
 			cx->aliases = head;
-			goto out;
+			/* a script expands none unless it is told to, sh does */
+			if (!know_find(cx, v[0].s))
+				goto out;
+			break;
 		}
 	if (has_hole(v[0].s)) {
 		enum rein_level level = REIN_LEVEL_DANGEROUS;
@@ -312,6 +345,8 @@ struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
 		}
 		goto out;
 	}
+	if (carry_line(cx, v[0].s)) /* heroku run 'rm -rf x': a whole line where a program was expected */
+		run_text(cx, v[0].s, v[0].at, io);
 	if (memchr(v[0].s.p, '/', v[0].s.n)) {
 		struct field *copy = arena_alloc(cx->a, n * sizeof(*copy));
 
@@ -325,4 +360,14 @@ out:
 	cx->call = call;
 	cx->depth--;
 	return d;
+}
+
+struct data exec_simple(struct ctx *cx, struct field *v, size_t n, struct io *io)
+{
+	return exec_words(cx, v, n, io, true);
+}
+
+struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io)
+{
+	return exec_words(cx, v, n, io, false);
 }

@@ -149,11 +149,12 @@ void effect_read(struct ctx *cx, const struct field *f)
 	if (s.place == PLACE_DATA || (s.place == PLACE_NULL && !s.secret))
 		return;
 	v = cx->files ? vfile_find(cx, f->s) : NULL;
-	cx->seen |= v ? v->data.taint : TAINT_FILE;
-	if (s.secret) {
+	cx->seen |= v ? v->data.taint : is_far(&s) ? TAINT_FILE | TAINT_FAR : TAINT_FILE;
+	if (s.secret || (f->taint & TAINT_KEYS && has_hole(f->s))) {
 		cx->seen |= TAINT_SECRET;
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, RONLY, f->at, show(cx, f->s),
-		     why_or(s.secret, "reads credentials"));
+		     s.secret ? why_or(s.secret, "reads credentials")
+			      : "reads credentials that were searched for");
 	} else if (v && (v->data.taint & TAINT_SECRET)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, RONLY, f->at, show(cx, f->s),
 		     "reads a copy of credentials");
@@ -198,9 +199,10 @@ static bool write_special(struct ctx *cx, const struct spot *s, const struct fie
 	else if (s->agent)
 		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
 		     why_or(s->agent, "changes the configuration of an agent or its guard"));
-	else if (s->secret)
-		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
-		     "writes a file that holds credentials");
+	else if (s->secret) /* cp .env.example .env, openssl -keyout test.pem: a project's own can be put back */
+		fact(cx, REIN_FACT_SECRET,
+		     s->place == PLACE_WORKSPACE || s->place == PLACE_REGEN ? REIN_LEVEL_RISKY : REIN_LEVEL_DANGEROUS,
+		     LOCAL, f->at, show(cx, f->s), "writes a file that holds credentials");
 	else if (s->ci)
 		fact(cx, REIN_FACT_PERSIST, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
 		     "changes what continuous integration runs");
@@ -269,6 +271,9 @@ void effect_make(struct ctx *cx, const struct field *f)
 		write_special(cx, &s, f);
 		return;
 	}
+	if (s.log)
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "changes the times of a log of the system");
 	judged(cx, REIN_FACT_WRITE, make_rules, &s, f);
 }
 
@@ -366,6 +371,9 @@ void effect_send(struct ctx *cx, const struct data *d, struct range at)
 	if (d->taint & TAINT_SECRET)
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
 		     "sends credentials over the network");
+	else if (d->taint & TAINT_FAR)
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "sends a file from outside the workspace over the network");
 	else
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, at, NULL,
 		     "sends data over the network");
@@ -373,9 +381,10 @@ void effect_send(struct ctx *cx, const struct data *d, struct range at)
 
 /* ------------------------------------------------------------ code */
 
+/* source: by the shell itself. */
 static bool is_shell_lang(const char *lang)
 {
-	return !lang || !strcmp(lang, "shell");
+	return !lang || !strcmp(lang, "shell") || !strcmp(lang, "source");
 }
 
 void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct range at)
@@ -387,7 +396,10 @@ void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct 
 		if (is_shell_lang(lang)) {
 			struct io io = {.in = data_unknown(TAINT_INPUT)};
 
-			run_text(cx, d->text, at, &io);
+			if (lang && !strcmp(lang, "source"))
+				run_here(cx, d->text, at, &io);
+			else
+				run_text(cx, d->text, at, &io);
 		} else {
 			code_scan(cx, lang, d->text, at);
 		}
@@ -439,6 +451,11 @@ void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 	}
 	if (s.secret)
 		effect_read(cx, f);
+	if (cx->fetched && !is_far(&s)) {
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
+		     "runs a program that may have been downloaded just now");
+		return;
+	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
 	     "runs a program whose contents were not looked at");
 }
@@ -526,8 +543,11 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 
 	if (value && protect_setting(cx, name, value->s, at))
 		return;
-	if (!e)
+	if (!e) {
+		if (value)
+			hint_variable(cx, name, value, at);
 		return;
+	}
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
 		return;
 	if ((str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) ||

@@ -14,7 +14,8 @@ static const char risky_targets[] =
 	"install uninstall deploy publish release push destroy teardown drop reset migrate seed "
 	"nuke "
 	"purge distclean mrproper rollback down upload postinstall preinstall ship "
-	"promote bootstrap provision apply wipe flash program burn erase";
+	"promote bootstrap provision apply wipe flash program burn erase delete remove undeploy "
+	"terminate";
 
 static const char gone_targets[] = "destroy drop reset wipe nuke purge fresh teardown flush";
 
@@ -51,12 +52,37 @@ static void target(struct ctx *cx, const struct call *c, const struct field *f)
 	if ((str_is(f->s, "install") && str_starts(rein_str(c->top->name), "mvn")) ||
 	    str_is(f->s, "spotless:apply"))
 		return;
-	if (risky_name(f->s, gone_targets))
+	/* loading a schema drops the tables it holds first */
+	if (risky_name(f->s, gone_targets) || str_ends(f->s, "schema:load") || str_ends(f->s, "structure:load"))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
 		    "a target whose name says that it destroys");
 	else if (!is_literal(f->s) || risky_name(f->s, risky_targets))
 		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s,
 		    "a target that reaches beyond the workspace");
+}
+
+/* make CC=…, cmake -DCMAKE_C_COMPILER=…: as if it stood in the environment */
+static void assigned(struct ctx *cx, const struct field *f)
+{
+	const char *eq = f->s.n ? memchr(f->s.p, '=', f->s.n) : NULL, *colon;
+	struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : STR("");
+	struct field val = *f;
+	unsigned dry = cx->dry;
+
+	if (!eq || !name.n)
+		return;
+	colon = memchr(name.p, ':', name.n);
+	val.s = str_from(f->s, name.n + 1);
+	if (colon) /* NAME:TYPE=value, NAME:=value */
+		name.n = (size_t)(colon - name.p);
+	if (str_has(val.s, "$(shell") || str_has(f->s, "!=")) {
+		cx->dry = 0; /* make expands these to know what it would do */
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
+		    "a value that runs programs");
+		cx->dry = dry;
+	}
+	if (name.n && !str_is(name, "PATH"))
+		effect_env(cx, name, &val, f->at);
 }
 
 struct data h_make(struct ctx *cx, struct call *c)
@@ -67,8 +93,10 @@ struct data h_make(struct ctx *cx, struct call *c)
 
 		if (g->opt->role == ROLE_CONFIG && str_in(g->val.s, "- /dev/stdin"))
 			effect_code(cx, &(struct data){.taint = c->io->in.taint}, "make", g->at);
-		else if (g->opt->role == ROLE_SHELL)
-			role_effect(cx, c, ROLE_SHELL, &g->val);
+		else if (g->opt->role == ROLE_SHELL || g->opt->role == ROLE_PROG ||
+			 g->opt->role == ROLE_CODE || g->opt->role == ROLE_SCRIPT ||
+			 g->opt->role == ROLE_WRITE)
+			role_effect(cx, c, g->opt->role, &g->val);
 		else if (g->opt->role == ROLE_CONFIG)
 			effect_script(cx, &g->val, "make");
 		else if (g->opt->role == ROLE_TARGET)
@@ -76,6 +104,8 @@ struct data h_make(struct ctx *cx, struct call *c)
 	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "builds what the workspace describes");
+	if (str_is(rein_str(c->top->name), "just") && call_has(c, "-c") && c->ops.n)
+		return exec_argv(cx, c->ops.v, c->ops.n, c->io);
 	if (c->rest < c->argc) /* lerna exec -- … */
 		return exec_rest(cx, c, c->rest);
 	for (size_t i = 0; i < c->ops.n; i++) {
@@ -84,10 +114,71 @@ struct data h_make(struct ctx *cx, struct call *c)
 		if (str_starts(s, "SHELL="))
 			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
 			    "makes another program run every line");
-		if (memchr(s.p, '=', s.n))
+		if (memchr(s.p, '=', s.n)) {
+			assigned(cx, &c->ops.v[i]);
 			continue;
+		}
 		target(cx, c, &c->ops.v[i]);
 	}
+	return data_unknown(0);
+}
+
+/* cmake -E: the commands of a system that has none */
+static struct data cmake_tool(struct ctx *cx, struct call *c)
+{
+	static const struct {
+		const char *name, *program, *flag;
+	} rows[] = {
+		{"rm", "rm", NULL},
+		{"remove", "rm", NULL},
+		{"remove_directory", "rm", "-r"},
+		{"copy", "cp", NULL},
+		{"copy_directory", "cp", "-r"},
+		{"copy_if_different", "cp", NULL},
+		{"copy_directory_if_different", "cp", "-r"},
+		{"copy_if_newer", "cp", NULL},
+		{"rename", "mv", NULL},
+		{"create_symlink", "ln", "-s"},
+		{"create_hardlink", "ln", NULL},
+		{"touch", "touch", NULL},
+		{"touch_nocreate", "touch", NULL},
+		{"make_directory", "mkdir", "-p"},
+		{"cat", "cat", NULL},
+		{"tar", "tar", NULL},
+		{"env", "env", NULL},
+		{"time", "time", NULL},
+		{"chdir", "env", "-C"},
+	};
+	struct field *v = arena_alloc(cx->a, (c->ops.n + 2) * sizeof(*v));
+	struct rein_str name = c->ops.n ? c->ops.v[0].s : STR("");
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!str_is(name, rows[i].name))
+			continue;
+		v[n++] = field_of(cx, rows[i].program, c->ops.v[0].at);
+		if (rows[i].flag)
+			v[n++] = field_of(cx, rows[i].flag, c->ops.v[0].at);
+		memcpy(v + n, c->ops.v + 1, (c->ops.n - 1) * sizeof(*v));
+		return exec_argv(cx, v, n + c->ops.n - 1, c->io);
+	}
+	if (!str_in(name, "echo echo_append compare_files sleep capabilities true false "
+			  "environment md5sum sha1sum "
+			  "sha224sum sha256sum sha384sum sha512sum help cmake_llvm_rc"))
+		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, name,
+		    "a command that is not known");
+	return data_unknown(0);
+}
+
+struct data h_cmake(struct ctx *cx, struct call *c)
+{
+	if (call_has(c, "-E"))
+		return cmake_tool(cx, c);
+	call_base(cx, c);
+	call_effects(cx, c);
+	for (size_t i = 0; i < c->n_got; i++)
+		if (!strcmp(c->got[i].opt->name, "-D"))
+			assigned(cx, &c->got[i].val);
 	return data_unknown(0);
 }
 
@@ -127,6 +218,13 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 		return in_workspace(cx, c);
 	call_base(cx, c);
 	call_effects(cx, c);
+	for (size_t i = 0; i < c->ops.n; i++)
+		if ((str_has(c->ops.v[i].s, "_authToken") || str_has(c->ops.v[i].s, "_password")) &&
+		    !str_is(rein_str(c->cmd->name), "set"))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, c->ops.v[i].s, "reads a credential");
+	if (c->rest < c->argc && !c->cmd->handler)
+		return exec_rest(cx, c, c->rest);
 	if (!c->cmd->handler)
 		return data_unknown(cx->seen | c->io->in.taint);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,

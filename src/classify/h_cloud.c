@@ -22,6 +22,56 @@ static bool argv_has(const struct call *c, const char *word)
 	return false;
 }
 
+static bool has_segment(struct rein_str s, const char *list)
+{
+	while (s.n) {
+		size_t n = 0;
+
+		while (n < s.n && s.p[n] != '-' && s.p[n] != '_' && s.p[n] != ':')
+			n++;
+		if (n && str_in(str_to(s, n), list))
+			return true;
+		s = str_from(s, n + 1);
+	}
+	return false;
+}
+
+/* get-cluster-credentials, show-connection-string, secret-get-value: the value itself, not what is
+ * known of it */
+static bool reveals(struct rein_str s)
+{
+	static const char about[] =
+		"policy policies used info status usage metadata rotation versions list names "
+		"capabilities describe report lookup create delete update rotate rules "
+		"requirements "
+		"limit count type types attributes";
+
+	if (s.n > 96 || (!str_has(s, "-") && !str_has(s, "_") && !str_has(s, ":")))
+		return false; /* no verb is as long */
+	return has_segment(s, "get print show download export retrieve reveal fetch read access "
+			      "generate") &&
+	       !has_segment(s, about) &&
+	       (has_segment(
+			s,
+			"credential credentials secret secrets token password passwords keypair") ||
+		str_has(s, "connection-string") || str_has(s, "private-key") ||
+		str_has(s, "auth-code") || str_has(s, "instance-access") ||
+		str_has(s, "key-pair") || str_has(s, "config-helper"));
+}
+
+/* "print token", "kubeconfig get": a word that reads beside one that names what must not be seen */
+static bool reveals_pair(struct rein_str a, struct rein_str b)
+{
+	static const char read[] = "get read print download export reveal cat fetch lookup";
+
+	if (str_in(a, "token credentials credential password kubeconfig keypair initial-password"))
+		return str_in(b, read);
+	if (str_in(a, "appsettings"))
+		return str_in(b, "list show");
+	return str_in(a, read) &&
+	       str_in(b, "token credentials credential password kubeconfig keypair");
+}
+
 static void secret_reads(struct ctx *cx, struct call *c)
 {
 	bool secret = false;
@@ -35,7 +85,8 @@ static void secret_reads(struct ctx *cx, struct call *c)
 		if (i == 0 && str_is(s, "read") && str_in(rein_str(c->top->name), "op vault"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");
-		if (str_in(s, "get-parameter get-parameters get-parameters-by-path") &&
+		if (str_in(s, "get-parameter get-parameters get-parameters-by-path "
+			      "get-parameter-history") &&
 		    argv_has(c, "--with-decryption"))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 			    c->ops.v[i].at, s, "reads the value of a secret");
@@ -45,6 +96,18 @@ static void secret_reads(struct ctx *cx, struct call *c)
 			    c->ops.v[i].at, s, "reads the value of a secret");
 		if (i < 3 && (str_has(s, "secret") || str_in(s, "ssm keyvault kv vault token tokens")))
 			secret = true;
+		if (str_is(s, "get") && i &&
+		    ((str_is(rein_str(c->top->name), "nomad") &&
+		      str_is(c->ops.v[i - 1].s, "var")) ||
+		     (str_is(rein_str(c->top->name), "op") &&
+		      str_is(c->ops.v[i - 1].s, "document"))))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "reads the value of a secret");
+		if ((reveals(s) && verb_class(cx, s) != VERB_CHANGE) ||
+		    str_is(s, "config-helper") ||
+		    (i && i < 4 && reveals_pair(c->ops.v[i - 1].s, s)))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->ops.v[i].at, s, "hands out credentials");
 		if (str_in(s, "get-secret-value batch-get-secret-value get-session-token "
 			      "get-login-password get-credentials-for-identity assume-role "
 			      "print-access-token print-identity-token get-access-token "
@@ -58,7 +121,7 @@ static void secret_reads(struct ctx *cx, struct call *c)
 		     str_in(s, "list show list-keys") &&
 		     str_in(c->ops.v[i - 1].s, "keys key credential credentials connection-string "
 					       "admin-key query-key")) ||
-		    (str_is(rein_str(c->top->name), "az") && i > 1 && str_is(s, "list-keys")) ||
+		    (str_is(rein_str(c->top->name), "az") && i && str_is(s, "list-keys")) ||
 		    (i && str_is(s, "create") &&
 		     str_in(c->ops.v[i - 1].s, "keys token tokens credentials credential")))
 			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
@@ -99,6 +162,32 @@ static bool copies(struct ctx *cx, struct call *c)
 	return false;
 }
 
+/* Words of a call that fetches which name places outside are where it puts what it fetched. */
+static void fetched_files(struct ctx *cx, struct call *c, size_t from)
+{
+	bool fetches = false;
+
+	for (size_t i = 0; i < c->ops.n && i < 5; i++)
+		fetches |= has_segment(c->ops.v[i].s, "download pull export save dump backup");
+	/* aws s3api get-object … FILE: no option before it whose value it could be */
+	if (from && c->ops.n > 2 && c->argc > 4 && c->argv[c->argc - 1].s.n &&
+	    c->argv[c->argc - 1].s.p[0] != '-' && c->argv[c->argc - 2].s.n &&
+	    c->argv[c->argc - 2].s.p[0] != '-' &&
+	    has_segment(c->ops.v[1].s, "get select invoke synthesize"))
+		effect_write(cx, &c->argv[c->argc - 1], false);
+	if (!fetches)
+		return;
+	for (size_t i = 1; i < c->argc; i++) {
+		struct field f = c->argv[i];
+		const char *eq = f.s.n && f.s.p[0] == '-' ? memchr(f.s.p, '=', f.s.n) : NULL;
+
+		if (eq)
+			f.s = str_from(f.s, (size_t)(eq - f.s.p) + 1);
+		if (f.s.n > 1 && (f.s.p[0] == '/' || f.s.p[0] == '~') && !str_has(f.s, "://"))
+			effect_write(cx, &f, false);
+	}
+}
+
 /* mirror --remove, sync --delete: an option can be the verb that counts */
 static void deleting_options(struct ctx *cx, struct call *c)
 {
@@ -116,6 +205,24 @@ static void deleting_options(struct ctx *cx, struct call *c)
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
 			    "an option that deletes at a service");
 	}
+}
+
+/* --cli-input-json file:///etc/shadow is read and sent */
+static void named_files(struct ctx *cx, const struct call *c)
+{
+	static const char *const ways[] = {"file://", "fileb://"};
+
+	for (size_t i = 1; i < c->argc; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(ways); k++) {
+			struct field f = c->argv[i];
+			const char *at = f.s.n ? memmem(f.s.p, f.s.n, ways[k], strlen(ways[k])) : NULL;
+
+			if (!at)
+				continue;
+			f.s = str_from(f.s, (size_t)(at - f.s.p) + strlen(ways[k]));
+			if (f.s.n)
+				effect_read(cx, &f);
+		}
 }
 
 struct data h_verbs(struct ctx *cx, struct call *c)
@@ -184,6 +291,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		return data_unknown(TAINT_NET | cx->seen);
 	}
 	secret_reads(cx, c);
+	fetched_files(cx, c, from);
 	if (copies(cx, c))
 		return data_unknown(TAINT_NET | cx->seen);
 	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
@@ -213,6 +321,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		if (s.n && (str_has(s, "/") || str_has(s, ".")) && path_spot(cx, s).secret)
 			effect_read(cx, &c->ops.v[i]);
 	}
+	named_files(cx, c);
 	return data_unknown(TAINT_NET | cx->seen);
 }
 
@@ -244,6 +353,9 @@ struct data h_gh(struct ctx *cx, struct call *c)
 	    call_has(c, "-t"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[1].at,
 		    STR("-t"), "prints a credential");
+	if (c->ops.n > 1 && str_in(c->ops.v[0].s, "pr mr") && str_is(c->ops.v[1].s, "ready"))
+		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_COMPENSABLE, c->ops.v[1].at,
+		    c->ops.v[1].s, "changes something at a service");
 	/* git fetches it; nothing changes at the service */
 	if (c->ops.n > 1 && ((str_in(c->ops.v[0].s, "pr mr") && str_is(c->ops.v[1].s, "checkout")) ||
 			     (str_is(c->ops.v[0].s, "repo") && str_is(c->ops.v[1].s, "clone")))) {
@@ -345,6 +457,8 @@ struct data h_docker(struct ctx *cx, struct call *c)
 /* What --patch and --overrides say, as far as a word tells. */
 static void kubectl_texts(struct ctx *cx, const struct call *c)
 {
+	static const char *const given[] = {"hostPID: true", "hostNetwork: true", "hostIPC: true", "hostPath:", "privileged: true",
+					    "cluster-admin"};
 	static const char *const rights[] = {"hostPID", "hostNetwork", "hostIPC", "hostPath", "\"privileged\":true", "\"privileged\": true"};
 
 	for (size_t i = 1; i < c->argc; i++) {
@@ -361,6 +475,11 @@ static void kubectl_texts(struct ctx *cx, const struct call *c)
 				say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->argv[i].at, s,
 				    "a pod with rights on its node");
 	}
+	/* kubectl apply -f - <<EOF */
+	for (size_t k = 0; c->io->piped && k < ARRAY_SIZE(given); k++)
+		if (str_has(c->io->in.text, given[k]))
+			say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->argv[0].at, rein_str(given[k]),
+			    "a pod with rights on its node, or rights for somebody");
 }
 
 struct data h_kubectl(struct ctx *cx, struct call *c)
@@ -375,7 +494,15 @@ struct data h_kubectl(struct ctx *cx, struct call *c)
 		if (c->got[i].opt->role != ROLE_NONE && c->got[i].opt->role != ROLE_DATA)
 			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	kubectl_texts(cx, c);
-	if (str_is(sub, "get") && c->ops.n && str_starts(c->ops.v[0].s, "secret") && out &&
+	for (size_t i = 1; i < c->argc && str_is(sub, "get"); i++)
+		if (str_starts(c->argv[i].s, "--raw") &&
+		    (str_has(c->argv[i].s, "secret") ||
+		     (i + 1 < c->argc && str_has(c->argv[i + 1].s, "secret"))))
+			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			    c->argv[i].at, c->argv[i].s, "reads the values of secrets");
+	/* get pods,secrets -o yaml */
+	if (str_is(sub, "get") && c->ops.n &&
+	    (str_starts(c->ops.v[0].s, "secret") || str_has(c->ops.v[0].s, ",secret")) && out &&
 	    !str_in(out->val.s, "name wide"))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 		    c->ops.v[0].at, c->ops.v[0].s, "reads the values of secrets");

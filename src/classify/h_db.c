@@ -66,9 +66,14 @@ static void redis_command(struct ctx *cx, struct rein_str w, struct rein_str arg
 	else if (word_in_ci(w, "del unlink ltrim xtrim spop restore migrate zremrangebyscore "
 			       "zremrangebyrank hdel srem zrem lrem getdel xdel"))
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, w, "deletes from the store");
-	else if (word_in_ci(w, "config acl cluster script function module client latency slowlog xgroup "
-			       "memory") &&
-		 word_in_ci(arg, "get list info nodes slots whoami getuser cat kill help stats doctor "
+	else if (word_in_ci(w, "client script function") && word_in_ci(arg, "kill"))
+		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, w,
+		    "stops what others do at the store");
+	else if (word_in_ci(
+			 w,
+			 "config acl cluster script function module client latency slowlog xgroup "
+			 "memory") &&
+		 word_in_ci(arg, "get list info nodes slots whoami getuser cat help stats doctor "
 				 "usage exists getname id"))
 		return;
 	else if (word_in_ci(w, "config module slaveof replicaof acl cluster script function eval evalsha "
@@ -94,6 +99,12 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	if (c->ops.n)
 		redis_command(cx, c->ops.v[0].s, c->ops.n > 1 ? c->ops.v[1].s : STR(""),
 			      c->ops.v[0].at);
+	if (c->ops.n > 2 && word_in_ci(c->ops.v[0].s, "config") &&
+	    word_in_ci(c->ops.v[1].s, "get") &&
+	    (str_has_ci(c->ops.v[2].s, "pass") || str_has_ci(c->ops.v[2].s, "auth") ||
+	     !is_literal(c->ops.v[2].s) || str_has(c->ops.v[2].s, "*")))
+		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[2].at,
+		    c->ops.v[2].s, "reads a password of the store");
 	if (c->ops.n > 1 && word_in_ci(c->ops.v[0].s, "eval") &&
 	    (str_has_ci(c->ops.v[1].s, "flush") || str_has_ci(c->ops.v[1].s, "'del'") || str_has_ci(c->ops.v[1].s, "unlink")))
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, c->ops.v[1].at, c->ops.v[1].s, "code that removes data");
@@ -130,6 +141,47 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	return data_unknown(TAINT_NET);
 }
 
+/* Every function that is called is one that asks. */
+static bool mongo_reads(struct rein_str s)
+{
+	static const char known[] =
+		"find findOne aggregate count countDocuments estimatedDocumentCount distinct stats "
+		"dataSize storageSize totalSize "
+		"totalIndexSize serverStatus hostInfo getCollectionNames getCollectionInfos "
+		"getIndexes getMongo getDBNames getDBs "
+		"getSiblingDB getDB getCollection getName getUsers getUser getRoles getRole "
+		"listDatabases limit sort skip project "
+		"projection pretty toArray forEach map filter reduce slice join keys values "
+		"entries includes indexOf explain hasNext "
+		"next itcount size printjson print log stringify parse ObjectId ISODate Date "
+		"NumberInt NumberLong NumberDecimal UUID "
+		"tojson isMaster hello version status conf config currentOp getLogComponents "
+		"printReplicationInfo printShardingStatus "
+		"printSecondaryReplicationInfo getReplicationInfo getShardDistribution ping hint "
+		"batchSize maxTimeMS readPref "
+		"collation allowDiskUse toString toISOString getTime length match test exit quit "
+		"help serverBuildInfo "
+		"getProfilingStatus latencyStats validate indexStats isCapped connectionStatus "
+		"getParameter function if for while";
+
+	for (size_t i = 0; i < s.n; i++) {
+		size_t n = 0, end = i;
+
+		if (s.p[i] != '(')
+			continue;
+		while (end && s.p[end - 1] == ' ')
+			end--;
+		if (end && s.p[end - 1] == ']') /* db["dr" + "op"]() */
+			return false;
+		while (n < end && (s.p[end - 1 - n] == '_' || ((s.p[end - 1 - n] | 32) >= 'a' &&
+							       (s.p[end - 1 - n] | 32) <= 'z')))
+			n++;
+		if (n && !str_in((struct rein_str){s.p + end - n, n}, known))
+			return false;
+	}
+	return true;
+}
+
 static void mongo_code(struct ctx *cx, struct rein_str s, struct range at)
 {
 	static const char *const gone[] = {"dropDatabase", ".drop(",	"deleteMany", "deleteOne",
@@ -155,6 +207,9 @@ static void mongo_code(struct ctx *cx, struct rein_str s, struct range at)
 		}
 	if (has_hole(s))
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s, "code that is only partly known");
+	else if (!mongo_reads(s))
+		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s,
+		    "code that is not known to only read");
 }
 
 struct data h_mongo(struct ctx *cx, struct call *c)
@@ -162,8 +217,12 @@ struct data h_mongo(struct ctx *cx, struct call *c)
 	const struct got *e = call_opt(c, "--eval");
 
 	call_base(cx, c);
-	if (e)
-		mongo_code(cx, e->val.s, e->val.at);
+	for (size_t i = 0; i < c->n_got; i++) { /* it takes several */
+		if (!strcmp(c->got[i].opt->name, "--eval"))
+			mongo_code(cx, c->got[i].val.s, c->got[i].val.at);
+		else if (c->got[i].opt->role == ROLE_SCRIPT)
+			effect_script(cx, &c->got[i].val, "node");
+	}
 	for (size_t i = 0; i < c->ops.n; i++)
 		if (str_ends(c->ops.v[i].s, ".js"))
 			effect_script(cx, &c->ops.v[i], "node");

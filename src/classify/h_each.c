@@ -25,6 +25,9 @@ static struct field replaced(struct ctx *cx, const struct field *f, struct rein_
 	return r;
 }
 
+#define ITEMS_MAX  512
+#define ITEMS_EACH 48
+
 /* Words of known input, at blanks and lines (or at lines only). */
 static void input_items(struct ctx *cx, const struct data *in, bool lines, struct range at,
 			struct fields *out)
@@ -40,7 +43,7 @@ static void input_items(struct ctx *cx, const struct data *in, bool lines, struc
 					   .at = at});
 		return;
 	}
-	while (i < s.n && out->n < 64) {
+	while (i < s.n) {
 		size_t n = 0;
 
 		while (i < s.n && (s.p[i] == '\n' || (!lines && (s.p[i] == ' ' || s.p[i] == '\t'))))
@@ -48,11 +51,24 @@ static void input_items(struct ctx *cx, const struct data *in, bool lines, struc
 		while (i + n < s.n && s.p[i + n] != '\n' &&
 		       (lines || (s.p[i + n] != ' ' && s.p[i + n] != '\t')))
 			n++;
+		if (n && out->n == ITEMS_MAX) {
+			cx_incomplete(cx, at, "more input than is followed");
+			return;
+		}
 		if (n)
 			fields_push(cx, out,
 				    (struct field){.s = {s.p + i, n}, .taint = in->taint, .at = at});
 		i += n;
 	}
+}
+
+/* One command for each: those that are too many to be looked at one by one are not known. */
+static size_t items_each(struct ctx *cx, const struct fields *items, struct range at)
+{
+	if (items->n <= ITEMS_EACH)
+		return items->n;
+	cx_incomplete(cx, at, "more commands than are looked at");
+	return ITEMS_EACH;
 }
 
 struct data h_xargs(struct ctx *cx, struct call *c)
@@ -94,7 +110,7 @@ struct data h_xargs(struct ctx *cx, struct call *c)
 		}
 		return exec_argv(cx, v.v, v.n, &inner);
 	}
-	for (size_t k = 0; k < items.n && k < 8; k++) {
+	for (size_t k = 0, each = items_each(cx, &items, c->argv[0].at); k < each; k++) {
 		v = (struct fields){0};
 		for (size_t i = c->rest; i < c->argc; i++)
 			fields_push(cx, &v, replaced(cx, &c->argv[i], hole.s, &items.v[k]));
@@ -146,7 +162,7 @@ struct data h_parallel(struct ctx *cx, struct call *c)
 	}
 	if (call_has(c, "-S"))
 		cx->remote++;
-	for (size_t k = 0; k < items.n && k < 8; k++)
+	for (size_t k = 0, each = items_each(cx, &items, c->argv[0].at); k < each; k++)
 		parallel_one(cx, c, c->rest, end, &items.v[k]);
 	if (call_has(c, "-S"))
 		cx->remote--;
@@ -158,7 +174,7 @@ static bool find_ends(const struct field *f)
 	return str_is(f->s, ";") || str_is(f->s, "+") || str_is(f->s, "\\+") || str_is(f->s, "\\;");
 }
 
-static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start)
+static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start, uint16_t keys)
 {
 	struct fields v = {0};
 	struct io inner = {.in = data_unknown(0)};
@@ -169,7 +185,7 @@ static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct f
 	sbuf_char(&path, '/');
 	sbuf_char(&path, HOLE);
 	item.s = sbuf_view(&path);
-	item.taint = TAINT_NAMES;
+	item.taint = TAINT_NAMES | keys;
 	for (; i < c->argc && !find_ends(&c->argv[i]); i++)
 		fields_push(cx, &v, replaced(cx, &c->argv[i], STR("{}"), &item));
 	if (v.n)
@@ -188,6 +204,7 @@ static bool argv_says(const struct call *c, const char *word)
 struct data h_find(struct ctx *cx, struct call *c)
 {
 	struct fields starts = {0};
+	uint16_t keys = 0;
 	size_t i = 1;
 
 	while (i < c->argc && (str_in(c->argv[i].s, "-H -L -P -E -X -x -s -d -f") ||
@@ -215,8 +232,8 @@ struct data h_find(struct ctx *cx, struct call *c)
 		} else if (str_in(s, "-exec -execdir -ok -okdir")) {
 			size_t next = i;
 
-			for (size_t k = 0; k < starts.n && k < 4; k++)
-				next = find_exec(cx, c, i + 1, &starts.v[k]);
+			for (size_t k = 0; k < starts.n && cx_step(cx); k++)
+				next = find_exec(cx, c, i + 1, &starts.v[k], keys);
 			i = next;
 		} else if (str_in(s, "-fprint -fprint0 -fls -fprintf") && i + 1 < c->argc) {
 			effect_write(cx, &c->argv[++i], false);
@@ -224,7 +241,11 @@ struct data h_find(struct ctx *cx, struct call *c)
 			   i + 1 < c->argc) {
 			effect_read(cx, &c->argv[++i]);
 		} else if (str_in(s, "-name -iname -path -ipath -wholename -lname") && i + 1 < c->argc) {
-			rummage_names(cx, &c->argv[++i], starts.v, starts.n);
+			bool left_out = str_in(c->argv[i - 1].s, "! -not") ||
+					(i + 2 < c->argc && str_is(c->argv[i + 2].s, "-prune"));
+
+			if (rummage_names(cx, &c->argv[++i], starts.v, starts.n) && !left_out)
+				keys = TAINT_KEYS;
 		} else if (s.n && s.p[0] == HOLE && !c->argv[i].quoted) {
 			/* an unknown word may be -delete */
 			if (!(c->argv[i].taint & (TAINT_ENV | TAINT_INPUT | TAINT_NUMBER)))
@@ -232,7 +253,32 @@ struct data h_find(struct ctx *cx, struct call *c)
 				    "an expression that is only known when it runs");
 		}
 	}
-	return data_unknown(argv_says(c, "-printf") ? 0 : names_taint(cx, starts.v, starts.n));
+	return data_unknown(keys | (argv_says(c, "-printf") ? 0 : names_taint(cx, starts.v, starts.n)));
+}
+
+/*
+ * fd -x CMD, -HIx CMD, -xCMD, --exec=CMD: is this the option, and how much of the word is it? 0:
+ * no, and nothing of it can be; the whole word: the command follows.
+ */
+static size_t fd_exec(struct rein_str s)
+{
+	static const char *const longs[] = {"--exec-batch", "--exec"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(longs); i++) {
+		size_t n = strlen(longs[i]);
+
+		if (str_starts(s, longs[i]) && (s.n == n || s.p[n] == '='))
+			return s.n == n ? n : n + 1;
+	}
+	if (s.n < 2 || s.p[0] != '-' || s.p[1] == '-')
+		return 0;
+	for (size_t k = 1; k < s.n; k++) {
+		if (s.p[k] == 'x' || s.p[k] == 'X')
+			return k + 1 < s.n && s.p[k + 1] == '=' ? k + 2 : k + 1;
+		if (strchr("etEdcSojC", s.p[k])) /* the rest is its value */
+			return 0;
+	}
+	return 0;
 }
 
 struct data h_fd(struct ctx *cx, struct call *c)
@@ -242,10 +288,17 @@ struct data h_fd(struct ctx *cx, struct call *c)
 
 	for (size_t i = 1; i < c->argc; i++) {
 		struct fields v = {0};
+		size_t at = fd_exec(c->argv[i].s);
 		bool used = false;
 
-		if (!str_in(c->argv[i].s, "-x -X --exec --exec-batch"))
+		if (!at)
 			continue;
+		if (at < c->argv[i].s.n) {
+			struct field first = c->argv[i];
+
+			first.s = str_from(first.s, at);
+			fields_push(cx, &v, first);
+		}
 		for (i++; i < c->argc && !str_is(c->argv[i].s, ";"); i++) {
 			struct field f = replaced(cx, &c->argv[i], STR("{}"), &item);
 

@@ -76,6 +76,12 @@ static void editor_input(struct ctx *cx, const struct call *c)
 	}
 }
 
+/* view, vim -R: it can still run things, but not write by accident */
+static bool only_shows(const struct call *c)
+{
+	return str_in(str_base(c->argv[0].s), "view rview") || call_has(c, "-R");
+}
+
 struct data h_vim(struct ctx *cx, struct call *c)
 {
 	call_base(cx, c);
@@ -111,7 +117,7 @@ struct data h_vim(struct ctx *cx, struct call *c)
 				    c->ops.v[i].s, "an editor command that runs programs");
 			continue;
 		}
-		if (path_spot(cx, c->ops.v[i].s).secret)
+		if (path_spot(cx, c->ops.v[i].s).secret || only_shows(c))
 			effect_read(cx, &c->ops.v[i]);
 		else
 			effect_write(cx, &c->ops.v[i], true);

@@ -672,6 +672,8 @@ struct data h_tar(struct ctx *cx, struct call *c)
 		if (call_has(c, "-P"))
 			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
 			     c->argv[0].at, NULL, "unpacks to absolute paths");
+		if ((c->io->piped && !had_f ? c->io->in.taint : file_data(cx, &archive).taint) & TAINT_NET)
+			cx->fetched = true;
 		if (c->io->piped && (c->io->in.taint & TAINT_NET) && far)
 			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
 			     c->argv[0].at, NULL, "unpacks a download outside the workspace");

@@ -35,7 +35,11 @@ static bool key_executes(struct rein_str key)
 		"remote.*.uploadpack", "remote.*.receivepack", "interactive.diffFilter", "include.path",
 		"includeIf.*.path", "browser.*.cmd", "man.*.cmd", "core.alternateRefsCommand",
 		"trailer.*.command", "sendemail.smtpServer", "url.*.insteadOf", "init.templateDir",
-		"core.attributesFile", "ssh.variant", "http.proxy", "core.worktree",
+		"core.attributesFile", "ssh.variant", "http.proxy", "core.worktree", "http.*.proxy",
+		"mergetool.*.path", "difftool.*.path", "guitool.*.cmd", "remote.*.vcs", "remote.*.proxy",
+		"sendemail.*Cmd", "gc.recentObjectsHook", "submodule.*.update", "gpg.*.defaultKeyCommand",
+		"hook.*.command", "trailer.*.cmd", "imap.tunnel", "instaweb.*", "browser.*.path", "man.*.path",
+		"tar.*.command", "lfs.customtransfer.*", "lfs.extension.*",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -154,6 +158,11 @@ static void push(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
+		if (s.n && !i && (str_has(s, "://") || (str_has(s, "@") && str_has(s, ":"))) &&
+		    !str_starts(s, "file://"))
+			fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     c->ops.v[i].at, show(cx, s),
+			     "sends commits to an address that is not one of the remotes");
 		if (!s.n || !i)
 			continue;
 		if (s.p[0] == '+')
@@ -170,11 +179,22 @@ static void push(struct ctx *cx, struct call *c)
 
 static void config(struct ctx *cx, struct call *c)
 {
-	bool no_force = false, prune = false;
+	static const char *const gone[] = {"--unset", "--unset-all", "--remove-section", "--rename-section", "-e"};
+	const struct got *file = call_opt(c, "-f");
+	bool no_force = false, prune = false, takes = false;
 	size_t k = 0;
 
 	if (c->acts & ACT_RDONLY)
 		return;
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		takes |= call_has(c, gone[i]);
+	takes |= c->ops.n && str_in(c->ops.v[0].s, "unset edit remove-section rename-section");
+	if (takes)
+		fact(cx, REIN_FACT_WRITE,
+		     call_has(c, "--global") || call_has(c, "--system") ? REIN_LEVEL_RISKY : REIN_LEVEL_SAFE, LOCAL,
+		     c->argv[0].at, NULL, "changes git's settings");
+	if (file && (takes || c->ops.n > 1) && !(c->ops.n && str_in(c->ops.v[0].s, "list get")))
+		effect_write(cx, &file->val, true);
 	/* newer forms: config set|get|unset|list name value */
 	if (c->ops.n && str_in(c->ops.v[0].s, "list get edit"))
 		return;
@@ -196,15 +216,24 @@ static void urls(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n; i++) {
 		struct rein_str s = c->ops.v[i].s;
 
-		if (str_starts(s, "ext::") || str_starts(s, "fd::"))
-			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at,
-			     show(cx, s), "an address that makes git run a program");
-		else if (str_starts(s, "http://") || str_starts(s, "git://"))
+		if (str_starts(s, "http://") || str_starts(s, "git://"))
 			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at,
 			     show(cx, s), "fetches code without encryption");
 		else if (s.n > 1 && s.p[0] == '-')
 			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at,
 			     show(cx, s), "an operand that git reads as an option");
+	}
+}
+
+/* ls-remote ext::sh, archive --remote=ext::sh: wherever git takes an address */
+static void transports(struct ctx *cx, const struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		if (str_starts(s, "ext::") || str_starts(s, "fd::") || str_has(s, "=ext::") || str_has(s, "=fd::"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[i].at, show(cx, s),
+			     "an address that makes git run a program");
 	}
 }
 
@@ -267,6 +296,7 @@ struct data h_git(struct ctx *cx, struct call *c)
 	globals(cx, c, &no_force, &prune_now);
 	call_base(cx, c);
 	call_effects(cx, c);
+	transports(cx, c);
 	if (c->n_chain > 1)
 		sub = rein_str(c->chain[1]->name);
 	if (str_is(sub, "checkout"))
@@ -283,6 +313,7 @@ struct data h_git(struct ctx *cx, struct call *c)
 		show_objects(cx, c, str_is(sub, "log"));
 	if (str_is(sub, "push"))
 		urls(cx, c);
+	cx->fetched |= str_is(sub, "clone");
 	if (str_is(sub, "clean") && no_force)
 		say(cx, REIN_LEVEL_DESTRUCTIVE, c->sub_at, "deletes files that git does not know");
 	if (str_is(sub, "gc") && prune_now)

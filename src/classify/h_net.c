@@ -64,6 +64,32 @@ static struct rein_str url_file(struct rein_str url)
 	return base.n ? base : STR("index.html");
 }
 
+/* -H @file and -b file send what is in it; -w '%output{file}' writes */
+static void curl_files(struct ctx *cx, const struct got *g)
+{
+	const char *at = g->val.s.n ? memmem(g->val.s.p, g->val.s.n, "%output{", 8) : NULL;
+	struct field f = g->val;
+
+	if (!strcmp(g->opt->key, "-H") && f.s.n > 1 && f.s.p[0] == '@') {
+		f.s = str_from(f.s, 1);
+		effect_upload(cx, &f);
+	} else if (!strcmp(g->opt->key, "-b") && f.s.n && !memchr(f.s.p, '=', f.s.n) &&
+		   path_spot(cx, f.s).secret) {
+		effect_upload(cx, &f);
+	} else if (!strcmp(g->opt->key, "-w") && at) {
+		const char *end;
+
+		f.s = str_from(f.s, (size_t)(at - f.s.p) + 8);
+		end = f.s.n ? memchr(f.s.p, '}', f.s.n) : NULL;
+		if (end)
+			f.s.n = (size_t)(end - f.s.p);
+		if (str_starts(f.s, ">>"))
+			f.s = str_from(f.s, 2);
+		if (f.s.n)
+			effect_write(cx, &f, false);
+	}
+}
+
 struct data h_curl(struct ctx *cx, struct call *c)
 {
 	struct rein_str method = {0}, body = STR("");
@@ -72,6 +98,8 @@ struct data h_curl(struct ctx *cx, struct call *c)
 	bool to_file = false;
 
 	call_base(cx, c);
+	for (size_t i = 0; i < c->n_got; i++)
+		curl_files(cx, &c->got[i]);
 	for (size_t i = 0; i < c->n_got; i++) {
 		const struct got *g = &c->got[i];
 		const char *n = g->opt->name;

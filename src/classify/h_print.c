@@ -105,6 +105,7 @@ struct data h_printf(struct ctx *cx, struct call *c)
 
 	if (i + 1 < c->argc && str_is(c->argv[i].s, "-v")) {
 		var = c->argv[i + 1].s;
+		run_index(cx, var, c->argv[i + 1].at);
 		i += 2;
 	}
 	if (i < c->argc && str_is(c->argv[i].s, "--"))

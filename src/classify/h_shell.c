@@ -40,10 +40,9 @@ struct data h_cd(struct ctx *cx, struct call *c)
 	return h_empty();
 }
 
-struct data h_run_code(struct ctx *cx, const struct field *f, struct io *io)
+static void judge_code(struct ctx *cx, const struct field *f)
 {
 	struct data d = {.text = f->s, .known = is_literal(f->s), .taint = f->taint};
-	struct data out = run_text(cx, f->s, f->at, io);
 
 	if (d.known && f->taint & TAINT_DECODED)
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, NULL,
@@ -53,6 +52,21 @@ struct data h_run_code(struct ctx *cx, const struct field *f, struct io *io)
 		if (f->taint & (TAINT_NET | TAINT_DECODED) || f->s.n == 1)
 			effect_code(cx, &d, "shell", f->at);
 	}
+}
+
+struct data h_run_code(struct ctx *cx, const struct field *f, struct io *io)
+{
+	struct data out = run_text(cx, f->s, f->at, io);
+
+	judge_code(cx, f);
+	return out;
+}
+
+static struct data run_code_here(struct ctx *cx, const struct field *f, struct io *io)
+{
+	struct data out = run_here(cx, f->s, f->at, io);
+
+	judge_code(cx, f);
 	return out;
 }
 
@@ -84,7 +98,7 @@ struct data h_eval(struct ctx *cx, struct call *c)
 	if (c->argc < 2)
 		return h_empty();
 	f = h_join_fields(cx, c->argv + 1, c->argc - 1);
-	return h_run_code(cx, &f, c->io);
+	return run_code_here(cx, &f, c->io);
 }
 
 struct data h_source(struct ctx *cx, struct call *c)
@@ -92,13 +106,13 @@ struct data h_source(struct ctx *cx, struct call *c)
 	if (!c->ops.n)
 		return h_empty();
 	if (str_in(c->ops.v[0].s, "/dev/stdin /dev/fd/0 /proc/self/fd/0")) {
-		effect_code(cx, &c->io->in, "shell", c->ops.v[0].at);
+		effect_code(cx, &c->io->in, "source", c->ops.v[0].at);
 		return data_unknown(0);
 	}
 	/* activating an environment of the project is routine */
 	if (str_ends(c->ops.v[0].s, "/bin/activate") && !vfile_find(cx, c->ops.v[0].s))
 		return h_empty();
-	effect_script(cx, &c->ops.v[0], "shell");
+	effect_script(cx, &c->ops.v[0], "source");
 	return data_unknown(0);
 }
 
@@ -108,7 +122,7 @@ struct data h_exec(struct ctx *cx, struct call *c)
 	return c->rest < c->argc ? exec_rest(cx, c, c->rest) : h_empty();
 }
 
-static void declare_one(struct ctx *cx, const struct field *f, bool exported, bool nameref)
+static void declare_one(struct ctx *cx, const struct field *f, bool exported, bool nameref, bool set)
 {
 	const char *eq = memchr(f->s.p, '=', f->s.n);
 	struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s;
@@ -127,7 +141,8 @@ static void declare_one(struct ctx *cx, const struct field *f, bool exported, bo
 		return;
 	}
 	val.s = str_from(f->s, (size_t)(eq - f->s.p) + 1);
-	var_set(cx, name, val.s, f->taint, append);
+	if (!set)
+		var_set(cx, name, val.s, f->taint, append);
 	if (nameref) {
 		struct var *v = var_make(cx, name);
 
@@ -136,20 +151,56 @@ static void declare_one(struct ctx *cx, const struct field *f, bool exported, bo
 	effect_env(cx, name, &val, f->at);
 }
 
+/* x, x=1, x+=1, x[0]=1 */
+static size_t name_length(struct rein_str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && s.p[n] != '=' && s.p[n] != '+' && s.p[n] != '[')
+		n++;
+	return n;
+}
+
+static bool is_plain_assignment(struct rein_str s)
+{
+	size_t n = name_length(s);
+
+	return n < s.n && (s.p[n] == '=' || s.p[n] == '+');
+}
+
 struct data h_export(struct ctx *cx, struct call *c)
 {
 	bool nameref = call_has(c, "-n") && !str_is(c->argv[0].s, "export");
 	bool exported = str_is(c->argv[0].s, "export") || call_has(c, "-x");
 
-	for (size_t i = 0; i < c->ops.n; i++)
-		declare_one(cx, &c->ops.v[i], exported, nameref);
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const char *eq = memchr(c->ops.v[i].s.p, '=', c->ops.v[i].s.n);
+
+		/* declare -i x='a[$(cmd)]', declare -n x='a[$(cmd)]', declare 'a[$(cmd)]'=x */
+		if (call_has(c, "-i") || nameref || !eq)
+			run_index(cx, c->ops.v[i].s, c->ops.v[i].at);
+		else
+			run_index(cx, str_to(c->ops.v[i].s, (size_t)(eq - c->ops.v[i].s.p)),
+				  c->ops.v[i].at);
+	}
+	for (size_t i = 0; i < c->ops.n; i++) {
+		bool set = cx->declared && is_plain_assignment(c->ops.v[i].s);
+
+		if (!set && str_in(c->argv[0].s, "local declare typeset") && !call_has(c, "-g"))
+			var_local(cx, str_to(c->ops.v[i].s, name_length(c->ops.v[i].s)));
+		declare_one(cx, &c->ops.v[i], exported, nameref, set);
+	}
 	return data_unknown(c->ops.n ? 0 : TAINT_SECRET);
 }
 
 struct data h_unset(struct ctx *cx, struct call *c)
 {
 	for (size_t i = 0; i < c->ops.n; i++) {
+		run_index(cx, c->ops.v[i].s, c->ops.v[i].at);
 		var_unset(cx, c->ops.v[i].s);
+		/* a function, if no variable has the name */
+		for (struct func *f = cx->funcs; f; f = f->next)
+			f->doubtful |= rein_str_eq(f->name, c->ops.v[i].s);
 		if (str_in(c->ops.v[i].s, "HISTFILE HISTSIZE HISTFILESIZE"))
 			h_say(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, c->ops.v[i].at,
 			    c->ops.v[i].s, "stops the shell from keeping its history");
@@ -181,6 +232,8 @@ struct data h_read(struct ctx *cx, struct call *c)
 	const struct got *array = call_opt(c, "-a");
 	size_t i = 0;
 
+	for (size_t k = 0; k < c->ops.n; k++)
+		run_index(cx, c->ops.v[k].s, c->ops.v[k].at);
 	if (in.known) {
 		const char *nl = line.n ? memchr(line.p, '\n', line.n) : NULL;
 
@@ -221,6 +274,9 @@ struct data h_mapfile(struct ctx *cx, struct call *c)
 	struct fields items = {0};
 	struct rein_str name = c->ops.n ? c->ops.v[0].s : STR("MAPFILE"), rest = in.text;
 
+	for (size_t i = 0; i < c->n_got; i++)
+		if (c->got[i].opt->role == ROLE_SHELL)
+			role_effect(cx, c, ROLE_SHELL, &c->got[i].val);
 	if (!in.known)
 		fields_push(cx, &items, (struct field){.s = STR("\001"), .taint = in.taint});
 	while (in.known && rest.n && items.n < 512) {
@@ -241,7 +297,7 @@ struct data h_trap(struct ctx *cx, struct call *c)
 	if (!code || c->ops.n < 2 || str_in(code->s, "-") || !code->s.n)
 		return h_empty();
 	cx->cond++;
-	h_run_code(cx, code, c->io);
+	run_code_here(cx, code, c->io);
 	cx->cond--;
 	return h_empty();
 }
@@ -269,9 +325,14 @@ struct data h_alias(struct ctx *cx, struct call *c)
 
 struct data h_set(struct ctx *cx, struct call *c)
 {
+	bool refused = false; /* an option that is none: then nothing is set */
 	size_t i = 1;
 
 	for (; i < c->argc; i++) {
+		struct rein_str s = c->argv[i].s;
+
+		for (size_t k = 1; k < s.n && (s.p[0] == '-' || s.p[0] == '+') && !str_is(s, "--"); k++)
+			refused |= !strchr("abefhkmnptuvxBCEHPTo", s.p[k]);
 		if (str_is(c->argv[i].s, "+o") && i + 1 < c->argc &&
 		    str_is(c->argv[i + 1].s, "history"))
 			h_say(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, c->argv[i].at,
@@ -286,12 +347,35 @@ struct data h_set(struct ctx *cx, struct call *c)
 		struct frame *f = arena_new(cx->a, struct frame);
 		size_t from = str_is(c->argv[i].s, "--") ? i + 1 : i;
 
-		f->v = c->argv + from;
-		f->n = c->argc - from;
-		f->known = true;
+		/* set on one way only: which they are is not known */
+		if (!cx->cond && !refused) {
+			f->v = c->argv + from;
+			f->n = c->argc - from;
+			f->known = true;
+			frame_cut(f);
+		}
 		cx->frame = f;
 	}
 	return c->argc == 1 ? data_unknown(TAINT_SECRET) : h_empty();
+}
+
+struct data h_shift(struct ctx *cx, struct call *c)
+{
+	struct frame *f = arena_new(cx->a, struct frame);
+	size_t by = c->argc > 1 && c->argv[1].s.n == 1 ? (size_t)(c->argv[1].s.p[0] - '0') : 1;
+
+	if (!cx->frame)
+		return h_empty();
+	f->zero = cx->frame->zero;
+	/* by how much is not known, or on one way only */
+	if (!cx->cond && by < 10 && (c->argc == 1 || c->argv[1].s.n == 1)) {
+		by = by < cx->frame->n ? by : cx->frame->n;
+		f->v = cx->frame->v + by;
+		f->n = cx->frame->n - by;
+		f->known = cx->frame->known;
+	}
+	cx->frame = f;
+	return h_empty();
 }
 
 struct data h_shopt(struct ctx *cx, struct call *c)
@@ -323,8 +407,9 @@ struct data h_hash(struct ctx *cx, struct call *c)
 
 struct data h_test(struct ctx *cx, struct call *c)
 {
-	(void)cx;
-	(void)c;
+	for (size_t i = 1; i + 1 < c->argc; i++)
+		if (str_is(c->argv[i].s, "-v"))
+			run_index(cx, c->argv[i + 1].s, c->argv[i + 1].at);
 	return h_empty();
 }
 
@@ -394,8 +479,7 @@ struct data h_shell(struct ctx *cx, struct call *c)
 			frame.v++;
 			frame.n--;
 		}
-		for (size_t k = 0; k < frame.n; k++)
-			frame.known &= !frame.v[k].multi;
+		frame_cut(&frame);
 		cx->frame = &frame;
 		d = h_run_code(cx, &c->argv[i], c->io);
 		cx->frame = old;

@@ -190,9 +190,18 @@ struct data h_multicall(struct ctx *cx, struct call *c)
 	size_t i = 1;
 
 	while (i < c->argc && c->argv[i].s.n > 1 && c->argv[i].s.p[0] == '-') {
+		if (str_in(c->argv[i].s, "--preload --audit --library-path"))
+			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, c->argv[i].at, c->argv[i].s,
+			      "loads code into the program it starts");
+		if (str_is(c->argv[i].s, "--install")) {
+			h_say(cx, REIN_FACT_WRITE, REIN_LEVEL_DANGEROUS, c->argv[i].at,
+			      c->argv[i].s, "puts its own programs in the place of the system's");
+			return data_unknown(0);
+		}
 		if (str_in(c->argv[i].s, "--list --help --list-full --list-modules --verify"))
 			return data_unknown(0);
-		if (str_in(c->argv[i].s, "--library-path --argv0 --preload --audit"))
+		if (str_in(c->argv[i].s, "--library-path --argv0 --preload --audit --inhibit-rpath "
+					 "--glibc-hwcaps-prepend --glibc-hwcaps-mask"))
 			i++;
 		i++;
 	}
@@ -206,6 +215,9 @@ struct data h_watch(struct ctx *cx, struct call *c)
 	struct field code;
 
 	call_base(cx, c);
+	for (size_t i = 0; i < c->n_got; i++)
+		if (c->got[i].opt->role != ROLE_NONE && c->got[i].opt->role != ROLE_CWD)
+			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	if (c->rest >= c->argc)
 		return data_unknown(0);
 	if (call_has(c, "-x"))

@@ -133,6 +133,21 @@ static void body_secret(struct ctx *cx, const struct url *u, struct rein_str bod
 	}
 }
 
+/* -d 'DROP TABLE x', 'q=DROP DATABASE x': stores that are asked over HTTP take SQL as it is */
+static bool body_drops(struct rein_str body)
+{
+	static const char *const words[] = {"drop ", "truncate ", "delete from "};
+	const char *eq = body.n ? memchr(body.p, '=', body.n < 12 ? body.n : 12) : NULL;
+	struct rein_str sql = eq ? str_from(body, (size_t)(eq - body.p) + 1) : body;
+
+	while (sql.n && (sql.p[0] == ' ' || sql.p[0] == '\n'))
+		sql = str_from(sql, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (sql.n > strlen(words[i]) && str_has_ci(str_to(sql, strlen(words[i])), words[i]))
+			return true;
+	return false;
+}
+
 static void judge_body(struct ctx *cx, struct rein_str method, const struct url *u,
 		       struct rein_str body, struct range at)
 {
@@ -150,11 +165,14 @@ static void judge_body(struct ctx *cx, struct rein_str method, const struct url 
 		     host, "a mutation that deletes");
 		return;
 	}
-	if (path_deletes(cx, u->path)) {
+	if (path_deletes(cx, u->path) || body_drops(body)) {
 		fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE, at,
 		     host, "a request that deletes something at a service");
 		return;
 	}
+	if (str_has(u->path, "/collaborators") || str_has(u->path, "/memberships"))
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, host,
+		     "changes who may do what at a service");
 	if (method_is(method, "POST GET") &&
 	    (str_has(u->path, "/_search") || str_has(u->path, "/_count") ||
 	     str_has(u->path, "/_msearch") || str_has(u->path, "/_validate"))) {

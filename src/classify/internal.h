@@ -33,6 +33,8 @@ enum taint {
 	TAINT_ENV = 1 << 5,	/* environment variable we do not know */
 	TAINT_NUMBER = 1 << 6,	/* digits only */
 	TAINT_NAMES = 1 << 7,	/* nothing but names of files below the workspace, as listed there */
+	TAINT_FAR = 1 << 8,	/* contents of a file outside the workspace */
+	TAINT_KEYS = 1 << 9,	/* names of files that were chosen because they hold credentials */
 };
 
 struct field {
@@ -80,8 +82,19 @@ struct func {
 	struct rein_str name;
 	struct node *body;
 	bool called;
+	bool gone;     /* the shell that knew it has ended */
+	bool doubtful; /* defined on one way only */
+	unsigned shell; /* which one knows it */
 	unsigned active;
 	struct func *next;
+};
+
+/* A variable that is a function's own until it returns. */
+struct local {
+	struct rein_str name;
+	struct var was;
+	bool doubtful; /* made so on one way only */
+	struct local *next;
 };
 
 struct vfile {
@@ -102,6 +115,9 @@ struct frame { /* positional parameters */
 	bool known;
 	struct field zero;
 };
+
+/* Behind a word that may be none or several nobody knows which is which. */
+void frame_cut(struct frame *f);
 
 struct undo;
 struct sink_index;
@@ -178,6 +194,10 @@ struct ctx {
 	struct rein_str fd_path[CX_FDS]; /* where it writes to */
 	unsigned next_fd;
 	struct frame *frame;
+	unsigned shell, shells; /* which of the shells that are started one by another; how many there were */
+	unsigned functions;	/* that are being called */
+	bool declared;		/* what this command declares is set already */
+	struct local *locals, *locals_before; /* of those that called */
 	struct undo *undo;
 	struct lasting *lasting;
 	struct choice choices[CX_CHOICES];
@@ -191,6 +211,7 @@ struct ctx {
 	size_t work;
 	unsigned privileged;
 	bool lastpipe, extglob;
+	bool fetched; /* a tree was downloaded: a repository, an archive */
 	bool over; /* the budget is used up: nothing more is looked at */
 	const char *program;
 	uint32_t call; /* 1 + index of the call being looked at */
@@ -206,8 +227,8 @@ struct ctx {
 
 /* classify.c */
 typedef void (*trace_fn)(void *arg, const struct field *argv, size_t n);
-/* For tests: run text and tell about every command that would be executed. */
-void rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg);
+/* For tests: run text and tell about every command that would be executed. False: not analysed in full. */
+bool rein_classify_trace(struct rein_classifier *c, struct rein_str text, trace_fn fn, void *arg);
 const struct know_cmd *know_find(struct ctx *cx, struct rein_str name);
 const struct know *cx_extra(struct ctx *cx); /* what the user added, or NULL */
 rein_sql_fn *cx_sql(struct ctx *cx);	     /* the grammar, or NULL */
@@ -267,6 +288,7 @@ struct spot path_spot(struct ctx *cx, struct rein_str s);
 struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
 unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
 bool names_own(struct ctx *cx, const struct field *f); /* one of such a listing, used where it was made */
+bool is_far(const struct spot *s);
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
@@ -289,9 +311,20 @@ void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t t
 void var_unset(struct ctx *cx, struct rein_str name);
 /* What it holds now, or what it held before: its loop may not have been run. */
 void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was);
+/* In a function: this name is its own from now on, and what it was before when it returns. */
+void var_local(struct ctx *cx, struct rein_str name);
+void var_locals_end(struct ctx *cx, struct local *mark);
 void var_touch(struct ctx *cx, struct var *v); /* before changing: remembered for the subshell's end */
 void var_array(struct ctx *cx, struct rein_str name, const struct fields *items);
 void run_assign(struct ctx *cx, const struct assign *as);
+/* declare.c */
+bool declares(const struct fields *argv);
+/* All words of a command; those of a declaration as assignments. */
+void declare_expand(struct ctx *cx, const struct word *w, struct fields *to);
+/* Set what a declaration sets, in its first round. False: it is left to the builtin. */
+bool declare_run(struct ctx *cx, const struct node *n, const struct fields *argv);
+void assign_values(struct ctx *cx, const struct word *value, struct fields *to);
+void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, bool append);
 void fields_push(struct ctx *cx, struct fields *out, struct field f);
 struct field field_of(struct ctx *cx, const char *s, struct range at);
 struct undo *undo_mark(struct ctx *cx);
@@ -308,6 +341,8 @@ struct data deliver(struct ctx *cx, const struct fields *out, struct data d); /*
 
 /* exec.c */
 bool path_is_tool(struct ctx *cx, struct rein_str p);
+/* A simple command of the shell's; words that another program starts. */
+struct data exec_simple(struct ctx *cx, struct field *v, size_t n, struct io *io);
 struct data exec_argv(struct ctx *cx, struct field *v, size_t n, struct io *io);
 
 /* run.c */
@@ -316,14 +351,20 @@ struct data run_list(struct ctx *cx, struct node *n, struct io *io);
 struct data run_subshell(struct ctx *cx, struct node *n, struct io *io);
 struct data run_script(struct ctx *cx, struct rein_str text, const struct range *fixed, struct io *io,
 		       struct script *ret); /* fixed: NULL, or where all of it stands */
+/* Text that another shell runs: what that sets, defines or changes to ends with it. */
 struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io);
+/* Text that this one runs: eval, trap, source. */
+struct data run_here(struct ctx *cx, struct rein_str text, struct range at, struct io *io);
 void run_uncalled(struct ctx *cx);
+/* What bash expands once more when it takes a word for a name or a number: a[$(cmd)]. */
+void run_index(struct ctx *cx, struct rein_str s, struct range at);
 
 /* args.c: one call of a known program */
 struct got {
 	const struct know_opt *opt;
 	struct field val; /* when opt->arg */
 	struct range at;
+	size_t word; /* where in argv it stands */
 };
 
 struct call {
@@ -332,6 +373,7 @@ struct call {
 	size_t n_chain;
 	struct field *argv;
 	size_t argc;
+	size_t word; /* of argv, being read */
 	struct got *got;
 	size_t n_got, cap_got;
 	struct fields ops;
@@ -340,7 +382,9 @@ struct call {
 	size_t dashdash; /* number of operands before "--"; (size_t)-1: none */
 	uint32_t acts;
 	struct field unknown; /* first unknown option */
+	size_t unknown_at[24], n_unknown; /* where in argv they stand */
 	bool has_unknown, unknown_sub, hole_opt;
+	bool odd_letter; /* one of them is a letter that need not only say how to show something */
 	struct range sub_at;
 	struct io *io;
 };
@@ -352,9 +396,17 @@ bool call_has(const struct call *c, const char *name);
 void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
 struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
 
+bool has_cmd_role(const struct know_cmd *cmd);
+
+/* carry.c */
+bool carry_line(struct ctx *cx, struct rein_str s); /* "rm -rf x": several words, the first of them a program's name */
+void carry_shell(struct ctx *cx, const struct field *v, size_t n, bool changes); /* changes: not only to look at something */
+void carry_call(struct ctx *cx, struct call *c, uint8_t handler);
+
 /* role.c */
 void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
 void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
+enum know_role operand_role(const struct call *c, size_t i, size_t n); /* of operand i of n */
 
 typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
 extern const handler_fn handlers[HANDLE__MAX];
@@ -372,7 +424,15 @@ void rummage_filter(struct ctx *cx, const struct call *c);
 void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
 void rummage_tree(struct ctx *cx, const struct field *f);
-void rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+bool rummage_names(struct ctx *cx, const struct field *name, const struct field *starts, size_t n);
+void rummage_words(struct ctx *cx, const struct call *c);
+void rummage_sent(struct ctx *cx, const struct field *f);
+
+/* hint.c: what the names say of options and variables that are not listed */
+void hint_options(struct ctx *cx, struct call *c, bool reads); /* reads: the program is only known to read */
+bool hint_shows(struct ctx *cx, const struct call *c); /* nothing unlisted beside an option that asks but how to show it */
+void hint_words(struct ctx *cx, struct call *c); /* of a program that works in the workspace */
+void hint_variable(struct ctx *cx, struct rein_str name, const struct field *value, struct range at);
 
 /* tame.c */
 bool env_is_tame(struct ctx *cx, struct rein_str name, struct rein_str value);

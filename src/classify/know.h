@@ -86,13 +86,13 @@ enum know_act {
 /* Programs whose argument grammar needs code. */
 #define KNOW_HANDLERS(X)                                                                           \
 	X(none) X(echo) X(printf) X(cat) X(cd) X(eval) X(source) X(exec) X(export) X(unset)        \
-	X(read) X(mapfile) X(trap) X(alias) X(set) X(shopt) X(hash) X(test) X(shell) X(env)        \
+	X(read) X(mapfile) X(trap) X(alias) X(set) X(shift) X(shopt) X(hash) X(test) X(shell) X(env)        \
 	X(sudo) X(su) X(xargs) X(parallel) X(find) X(fd) X(ssh) X(multicall) X(watch) X(flock)     \
 	X(script) X(npx) X(interp) X(awk) X(sed) X(tar) X(dd) X(rm) X(cp) X(mv) X(ln) X(chmod)     \
 	X(tee) X(decode) X(tr) X(rev) X(mktemp) X(pwd) X(basename) X(dirname) X(curl) X(wget)      \
 	X(http) X(nc) X(socat) X(git) X(sql) X(redis) X(mongo) X(verbs) X(docker) X(kubectl)       \
 	X(make) X(npmrun) X(java) X(fzf) X(vim) X(gh) X(printenv) X(crontab) X(dns) X(seq)         \
-	X(ansible) X(kill)
+	X(ansible) X(kill) X(cmake)
 
 enum know_handler {
 #define X(n) HANDLE_##n,

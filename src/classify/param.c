@@ -76,6 +76,11 @@ struct pval val_param_value(struct ctx *cx, struct rein_str name)
 
 	if (name.n && name.p[0] >= '0' && name.p[0] <= '9')
 		return positional(cx, name);
+	if (str_in(name, "- $ ? #")) { /* always there */
+		r.set = true;
+		r.unknown = false;
+		return r;
+	}
 	v = var_find(cx, name);
 	if (v && v->is_set) {
 		struct value *val = val_pick_round(cx, v->name, v->vals, v->n_vals);

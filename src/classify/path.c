@@ -47,7 +47,7 @@ bool str_has_ci(struct rein_str s, const char *what)
 	size_t n = strlen(what);
 
 	for (size_t i = 0; i + n <= s.n; i++)
-		if (!strncasecmp(s.p + i, what, n))
+		if ((s.p[i] | 32) == (what[0] | 32) && !strncasecmp(s.p + i, what, n))
 			return true;
 	return false;
 }
@@ -150,7 +150,31 @@ static bool stands_for_name(struct rein_str name)
 
 	for (size_t i = 0; i < name.n; i++)
 		solid += (unsigned char)name.p[i] >= 5;
-	return (unsigned char)name.p[0] >= 5 && solid >= LEAST_SOLID;
+	return (unsigned char)name.p[0] >= 5 && solid >= LEAST_SOLID - (name.p[0] == '.');
+}
+
+/* The name is a pattern itself: can it be the literal pat? */
+static bool glob_fits(struct rein_str name, const char *pat, size_t np)
+{
+	size_t star = (size_t)-1, mark = 0, n = 0, q = 0;
+
+	while (q < np) {
+		if (n < name.n && (name.p[n] == GLOB_ONE || name.p[n] == pat[q])) {
+			n++;
+			q++;
+		} else if (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE)) {
+			star = n++;
+			mark = q;
+		} else if (star != (size_t)-1) {
+			n = star + 1;
+			q = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE))
+		n++;
+	return n == name.n;
 }
 
 /* name against a pattern with '*'; globs in the name match literals of the pattern. */
@@ -169,27 +193,9 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 			solid++;
 	if (solid) {
 		/* the name is a pattern itself: does it match the literal pat, and mean it? */
-		size_t n_star = (size_t)-1, n_mark = 0, n = 0, q = 0;
-
-		if (name.n - solid < LEAST_SOLID || name.p[0] < 5 || memchr(pat, '*', np))
+		if (name.n - solid < LEAST_SOLID - (size_t)(name.p[0] == '.') || name.p[0] < 5 || memchr(pat, '*', np))
 			return false;
-		while (q < np) {
-			if (n < name.n && (name.p[n] == GLOB_ONE || name.p[n] == pat[q])) {
-				n++;
-				q++;
-			} else if (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE)) {
-				n_star = n++;
-				n_mark = q;
-			} else if (n_star != (size_t)-1) {
-				n = n_star + 1;
-				q = ++n_mark;
-			} else {
-				return false;
-			}
-		}
-		while (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE))
-			n++;
-		return n == name.n;
+		return glob_fits(name, pat, np);
 	}
 	while (i < name.n) {
 		if (p < np && pat[p] == '*') {
@@ -213,7 +219,7 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 }
 
 /* A pattern "a/b" or "a/b/" at a component boundary of path. */
-static bool suffix_match(struct rein_str path, const char *pat)
+static bool suffix_match(struct rein_str path, const char *pat, bool loose)
 {
 	size_t np = strlen(pat), pn = path.n, pp;
 	bool dir = np && pat[np - 1] == '/';
@@ -235,6 +241,9 @@ static bool suffix_match(struct rein_str path, const char *pat)
 				i--;
 			ok = ie > i && name_match((struct rein_str){path.p + i, ie - i}, pat + pp,
 						  pe - pp);
+			/* cat ~/.aws/… with a star: every file of the directory is meant */
+			if (!ok && loose && pe == np && pp && pat[0] == '.')
+				ok = ie - i == 1 && path.p[i] == GLOB_STAR;
 			if (pp)
 				pp--;
 			if (i && pp)
@@ -253,7 +262,7 @@ static bool suffix_match(struct rein_str path, const char *pat)
 	}
 }
 
-static bool abs_match(struct rein_str path, const char *pat)
+static bool abs_match(struct rein_str path, const char *pat, bool loose)
 {
 	size_t n = strlen(pat);
 	size_t i = 0, j = 0;
@@ -270,8 +279,11 @@ static bool abs_match(struct rein_str path, const char *pat)
 			pe++;
 		while (ie < path.n && path.p[ie] != '/')
 			ie++;
+		/* /e?c/shadow: where the name says it, the directory may be a pattern */
 		if (!name_match((struct rein_str){path.p + i + 1, ie - i - 1}, pat + j + 1,
-				pe - j - 1))
+				pe - j - 1) &&
+		    !(loose && pe < n && ie > i + 1 &&
+		      glob_fits((struct rein_str){path.p + i + 1, ie - i - 1}, pat + j + 1, pe - j - 1)))
 			return false;
 		j = pe;
 		i = ie;
@@ -291,18 +303,24 @@ static struct probe probe_of(struct rein_str path)
 {
 	struct probe p = {.path = path, .base = str_base(path), .literal = is_literal(path)};
 	size_t i = 0;
+	bool dotted = false;
 
 	while (i < path.n) {
 		size_t n = 0;
+		bool glob = false;
 
-		while (i + n < path.n && path.p[i + n] != '/')
-			n++;
+		for (; i + n < path.n && path.p[i + n] != '/'; n++)
+			glob |= path.p[i + n] == GLOB_STAR || path.p[i + n] == GLOB_ONE;
 		if (is_literal((struct rein_str){path.p + i, n}))
 			p.parts |= know_part_bit(path.p + i, n);
 		else if (stands_for_name((struct rein_str){path.p + i, n})) {
 			p.starts |= (unsigned char)path.p[i + 1] < 5 ? ~0ull : know_start_bit(path.p + i, n);
 			p.ends |= (unsigned char)path.p[i + n - 1] < 5 ? ~0ull : know_end_bit(path.p + i, n);
 		}
+		/* the directory in /e?c/shadow, the name in ~/.aws/…: see abs_match() and suffix_match() */
+		if (!p.literal && (i == 1 ? glob : n == 1 && glob && i + n == path.n && dotted))
+			p.starts = p.ends = ~0ull;
+		dotted = n > 2 && path.p[i] == '.';
 		i += n + 1;
 	}
 	return p;
@@ -310,19 +328,21 @@ static struct probe probe_of(struct rein_str path)
 
 static bool know_match(const struct know_path *k, const struct probe *p)
 {
+	bool secret = k->cls == KPATH_SECRET; /* for the others a guess is as likely to be wrong */
+
 	if ((k->parts & ~p->parts) && !((k->starts & p->starts) && (k->ends & p->ends)))
 		return false;
 	switch (k->kind) {
 	case KPATH_ABS:
 		return p->path.n > 1 && (p->path.p[1] == k->pattern[1] || p->path.p[1] < 5) &&
-		       abs_match(p->path, k->pattern);
+		       abs_match(p->path, k->pattern, secret);
 	case KPATH_DIR:
-		return suffix_match(p->path, k->pattern);
+		return suffix_match(p->path, k->pattern, false);
 	case KPATH_SUFFIX:
 		if (p->literal && k->pattern[k->len - 1] != '*' &&
 		    (p->path.p[p->path.n - 1] | 32) != (k->pattern[k->len - 1] | 32))
 			return false;
-		return suffix_match(p->path, k->pattern);
+		return suffix_match(p->path, k->pattern, secret);
 	case KPATH_NAME:
 		if (p->literal && p->base.n != k->len)
 			return false;
@@ -656,7 +676,16 @@ struct data file_data(struct ctx *cx, const struct field *f)
 		d.taint |= TAINT_NET;
 	if (s.secret)
 		d.taint |= TAINT_SECRET;
+	if (is_far(&s))
+		d.taint |= TAINT_FAR;
 	return d;
+}
+
+/* Somebody's own files, or the system's. What the kernel tells of itself is nobody's. */
+bool is_far(const struct spot *s)
+{
+	return s->place == PLACE_HOME || s->place == PLACE_HOME_ROOT || s->place == PLACE_OTHER ||
+	       s->place == PLACE_SYSTEM || s->place == PLACE_SYSTEM_ROOT;
 }
 
 unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n)

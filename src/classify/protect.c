@@ -163,6 +163,7 @@ static bool means_everybody(struct rein_str s)
 		"--disable-api-termination=false",
 		"--no-multi-factor",
 		"--allow-all",
+		"--privileged",
 		"Status=Suspended",
 	};
 
@@ -184,6 +185,7 @@ void protect_service(struct ctx *cx, const struct call *c)
 			struct rein_str next = c->argv[i + 1].s;
 
 			bad |= opens(str_from(s, 2), next);
+			bad |= str_is(s, "--visibility") && str_is(next, "public");
 			bad |= str_is(s, "--role") && str_in(next, "Owner Contributor owner");
 			bad |= str_has(s, "source") && next.n == 1 &&
 			       (next.p[0] == '*' || next.p[0] == GLOB_STAR);
@@ -200,6 +202,10 @@ void protect_service(struct ctx *cx, const struct call *c)
 					    str_from(one, (size_t)(eq - one.p) + 1));
 			rest = str_from(rest, one.n + 1);
 		}
+		if (str_has(s, "\"DeleteRequest\"") || str_has(s, "\"Action\":\"DELETE\"") ||
+		    str_has(s, "\"Action\": \"DELETE\""))
+			fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			     c->argv[i].at, NULL, "a request that deletes");
 		if (bad)
 			fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS,
 			     REIN_REACH_IRREVERSIBLE, c->argv[i].at, show(cx, s), why);

@@ -15,7 +15,6 @@ static void remote_path(struct ctx *cx, struct call *c, const struct field *f, b
 	const char *colon = memchr(f->s.p, ':', f->s.n), *slash = memchr(f->s.p, '/', f->s.n);
 	bool remote = colon && (!slash || colon < slash) && f->s.p[0] != '.';
 
-	(void)c;
 	if (str_starts(f->s, "rsync://") || str_starts(f->s, "sftp://"))
 		remote = true;
 	if (last && remote) {
@@ -31,6 +30,8 @@ static void remote_path(struct ctx *cx, struct call *c, const struct field *f, b
 	} else {
 		effect_read(cx, f);
 		rummage_tree(cx, f);
+		if (c->ops.n && memchr(c->ops.v[c->ops.n - 1].s.p, ':', c->ops.v[c->ops.n - 1].s.n))
+			rummage_sent(cx, f);
 	}
 }
 
@@ -92,10 +93,15 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 		return;
 	case ROLE_WRITE:
 	case ROLE_OUTPREFIX:
-		if (c->acts & ACT_OUTSTD)
+		if (f->s.n > 1 && (f->s.p[0] == '|' || f->s.p[0] == '!')) { /* strace -o '|cmd' */
+			struct field code = sub_field(f, str_from(f->s, 1));
+
+			run_shell_word(cx, c, &code);
+		} else if (c->acts & ACT_OUTSTD) {
 			effect_read(cx, f);
-		else
+		} else {
 			effect_write(cx, f, false);
+		}
 		return;
 	case ROLE_APPEND:
 		effect_write(cx, f, true);
@@ -192,7 +198,7 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 }
 
 /* The role of operand i of n, given the roles declared. */
-static enum know_role operand_role(const struct call *c, size_t i, size_t n)
+enum know_role operand_role(const struct call *c, size_t i, size_t n)
 {
 	const struct know_cmd *cmd = c->cmd;
 	size_t from = c->acts & ACT_SHIFT ? 1 : 0, roles = cmd->n_args, tail, k;

@@ -33,7 +33,46 @@ struct data run_script(struct ctx *cx, struct rein_str text, const struct range 
 	return r.said;
 }
 
+/* What a shell that ends takes with it. */
+struct leaving {
+	struct undo *mark;
+	struct alias *aliases;
+	struct func *funcs;
+	struct frame *frame;
+};
+
+static struct leaving shell_begin(struct ctx *cx)
+{
+	struct leaving l = {undo_mark(cx), cx->aliases, cx->funcs, cx->frame};
+
+	undo_push_cwd(cx);
+	return l;
+}
+
+static void shell_end(struct ctx *cx, const struct leaving *l)
+{
+	undo_to(cx, l->mark);
+	cx->aliases = l->aliases;
+	cx->frame = l->frame;
+	/* they stay in the list: their bodies must be judged too */
+	for (struct func *f = cx->funcs; f && f != l->funcs; f = f->next)
+		f->gone = true;
+}
+
 struct data run_text(struct ctx *cx, struct rein_str text, struct range at, struct io *io)
+{
+	struct leaving l = shell_begin(cx);
+	unsigned shell = cx->shell;
+	struct data d;
+
+	cx->shell = ++cx->shells; /* our functions are not its */
+	d = run_here(cx, text, at, io);
+	cx->shell = shell;
+	shell_end(cx, &l);
+	return d;
+}
+
+struct data run_here(struct ctx *cx, struct rein_str text, struct range at, struct io *io)
 {
 	struct range *fixed = arena_new(cx->a, struct range);
 	struct script sc;
@@ -54,16 +93,48 @@ struct data run_text(struct ctx *cx, struct rein_str text, struct range at, stru
 	return d;
 }
 
-static void prefix_assigns(struct ctx *cx, const struct assign *as)
+void run_index(struct ctx *cx, struct rein_str s, struct range at)
+{
+	const char *open = s.n ? memchr(s.p, '[', s.n) : NULL;
+	struct rein_str rest = open ? str_from(s, (size_t)(open - s.p)) : STR("");
+	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	struct sbuf text = {.a = cx->a};
+
+	if (!str_has(rest, "$(") && !str_has(rest, "`"))
+		return;
+	sbuf_str(&text, STR(": \""));
+	sbuf_str(&text, rest);
+	sbuf_char(&text, '"');
+	run_text(cx, sbuf_view(&text), at, &io);
+}
+
+/* [[ x -eq 1 ]]: words beside such an operator are arithmetic, and so is what a variable of that
+ * name holds */
+static void cond_word(struct ctx *cx, const struct word *w)
+{
+	struct rounds old = rounds_begin(cx);
+
+	do {
+		struct field f = expand_one(cx, w);
+		const struct var *v = f.s.n && is_literal(f.s) ? var_find(cx, f.s) : NULL;
+
+		run_index(cx, f.s, w->at);
+		for (const struct value *x = v ? v->vals : NULL; x; x = x->next)
+			run_index(cx, x->s, w->at);
+	} while (rounds_next(cx));
+	rounds_end(cx, old);
+}
+
+/* again: what was set in an earlier round was taken back, so it is set in this one, too; else it is set once. */
+static void prefix_assigns(struct ctx *cx, const struct assign *as, bool again)
 {
 	for (; as && !cx->over; as = as->next) {
-		struct field f;
+		struct field f = as->is_array ? (struct field){0} : expand_one(cx, as->value);
 
-		run_assign(cx, as);
-		if (as->is_array)
-			continue;
-		f = expand_one(cx, as->value);
-		effect_env(cx, as->name, &f, as->at);
+		if (again || !cx->round)
+			run_assign(cx, as);
+		if (!as->is_array)
+			effect_env(cx, as->name, &f, as->at);
 	}
 }
 
@@ -83,25 +154,35 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 	struct io own = *io;
 	struct undo *mark;
 	struct lasting *lasting = cx->lasting;
-	bool temporary = false;
+	bool temporary = false, declaring, doubtful, set, declared = cx->declared;
 	struct data d;
 
 	own.doubtful = false;
-	for (struct word *w = n->words; w && !cx->over; w = w->next)
-		expand_word(cx, w, &argv);
+	declare_expand(cx, n->words, &argv);
 	if (!argv.n) {
-		prefix_assigns(cx, n->assigns);
+		prefix_assigns(cx, n->assigns, false);
 		run_redirs(cx, n->redirs, &own, &out);
+		for (size_t i = 0; i < out.n; i++) {
+			struct spot s = path_spot(cx, out.v[i].s);
+
+			if (!out.v[i].quoted && is_far(&s)) /* "> file" and nothing before it */
+				fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, out.v[i].at,
+				     show(cx, out.v[i].s), "empties a file outside the workspace");
+		}
 		/* $(<file): a redirection alone prints the file */
 		d = n->redirs && !n->words && !n->assigns && own.piped ? own.in
 								       : data_known(STR(""));
 		return deliver(cx, &out, d);
 	}
 	mark = undo_mark(cx);
+	/* declare x=y <file: not without the file */
+	declaring = declares(&argv);
+	doubtful = n->redirs && (declaring || str_in(argv.v[0].s, "set shift"));
+	cx->cond += doubtful;
+	set = declaring && declare_run(cx, n, &argv);
 	if (n->assigns) {
-		prefix_assigns(cx, n->assigns);
-		temporary = !str_in(argv.v[0].s,
-				    "export declare local readonly typeset eval exec");
+		temporary = !declaring && !str_is(argv.v[0].s, "exec");
+		prefix_assigns(cx, n->assigns, temporary);
 	}
 	run_redirs(cx, n->redirs, &own, &out);
 	if (str_is(argv.v[0].s, "exec") && argv.n == 1) {
@@ -110,9 +191,18 @@ static struct data simple_round(struct ctx *cx, struct node *n, struct io *io)
 			*io = own;
 		return data_known(STR(""));
 	}
-	d = exec_argv(cx, argv.v, argv.n, &own);
+	cx->declared = set;
+	d = exec_simple(cx, argv.v, argv.n, &own);
+	cx->declared = declared;
+	cx->cond -= doubtful;
 	if (temporary)
 		end_temporary(cx, mark, lasting);
+	/* x=y eval …: gone afterwards in bash, kept in a POSIX shell */
+	if (temporary && str_in(argv.v[0].s, "eval . source : trap set shift unset return")) {
+		cx->cond++;
+		prefix_assigns(cx, n->assigns, true);
+		cx->cond--;
+	}
 	/* a file to read from that is not there: then nothing was run, and nothing printed */
 	if (own.doubtful && d.known)
 		d = data_unknown(d.taint);
@@ -172,17 +262,10 @@ struct data run_list(struct ctx *cx, struct node *n, struct io *io)
 
 struct data run_subshell(struct ctx *cx, struct node *n, struct io *io)
 {
-	struct undo *mark = undo_mark(cx);
-	struct alias *aliases = cx->aliases;
-	struct func *funcs = cx->funcs;
-	struct data d;
+	struct leaving l = shell_begin(cx);
+	struct data d = run_list(cx, n, io);
 
-	undo_push_cwd(cx);
-	d = run_list(cx, n, io);
-	undo_to(cx, mark);
-	cx->aliases = aliases;
-	/* functions defined inside stay known: their bodies must be judged too */
-	(void)funcs;
+	shell_end(cx, &l);
 	return d;
 }
 
@@ -193,13 +276,12 @@ static struct data run_pipe(struct ctx *cx, struct node *n, struct io *io)
 
 	cx->pipes++;
 	for (struct node *k = n->kids; k && !cx->over; k = k->next) {
-		struct undo *mark = undo_mark(cx);
+		struct leaving l = shell_begin(cx);
 		bool keep = !k->next && cx->lastpipe;
 
-		undo_push_cwd(cx);
 		d = run_node(cx, k, &own);
 		if (!keep)
-			undo_to(cx, mark);
+			shell_end(cx, &l);
 		own.in = d;
 		own.piped = true;
 	}
@@ -376,6 +458,8 @@ static void define(struct ctx *cx, struct node *n)
 		return;
 	f->name = n->name;
 	f->body = n->b;
+	f->shell = cx->shell;
+	f->doubtful = cx->cond;
 	f->next = cx->funcs;
 	cx->funcs = f;
 	if (!strncmp(n->name.p, "command_not_found_handle", n->name.n) && n->name.n == 24)
@@ -465,7 +549,7 @@ static struct data node_body(struct ctx *cx, struct node *n, struct io *io)
 		return d;
 	case NODE_COND:
 		for (struct word *w = n->words; w; w = w->next)
-			rounds_expand(cx, w);
+			cond_word(cx, w);
 		return d;
 	case NODE_ARITH:
 		rounds_expand(cx, n->words);

@@ -240,9 +240,10 @@ static void reads(struct sql *q, size_t from)
 		say(q, REIN_LEVEL_DANGEROUS, k + 1, "writes a file on the database server");
 	else if (k < q->n && !is(q, k + 1, "@"))
 		say(q, REIN_LEVEL_RISKY, k, "writes what it selects");
-	k = find(q, from, "PG_READ_FILE PG_READ_BINARY_FIL PG_LS_DIR LO_IMPORT LO_EXPORT LOAD_FILE "
-			  "DBLINK DBLINK_EXEC XP_CMDSHELL SYS_EXEC SYS_EVAL READFILE WRITEFILE "
-			  "LOAD_EXTENSION EDIT FSDIR COPY_FROM QUERY_TO_XML");
+	k = find(q, from,
+		 "PG_READ_FILE PG_READ_BINARY_FIL PG_LS_DIR LO_IMPORT LO_EXPORT LOAD_FILE "
+		 "DBLINK DBLINK_EXEC XP_CMDSHELL SYS_EXEC SYS_EVAL READFILE WRITEFILE "
+		 "LOAD_EXTENSION EDIT FSDIR COPY_FROM QUERY_TO_XML EXECUTABLE");
 	if (k < q->n)
 		say(q, REIN_LEVEL_DANGEROUS, k, "a function that reaches outside the database");
 	k = find(q, from, "PG_TERMINATE_BACKEN PG_CANCEL_BACKEND PG_RELOAD_CONF SETVAL NEXTVAL "
@@ -275,7 +276,15 @@ static void backslash_command(struct sql *q)
 	} else if (str_starts(line, "\\copy")) {
 		say(q, str_has_ci(line, "program") ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY, 0,
 		    "copies between a table and a file or program");
-	} else if (str_in(str_to(line, n), "\\gexec \\setenv \\password")) {
+	} else if (!str_starts(line, "\\d") &&
+		   !str_in(str_to(line, n),
+			   "\\l \\l+ \\list \\c \\connect \\conninfo \\x \\t \\a \\timing \\pset "
+			   "\\echo \\qecho \\warn \\? "
+			   "\\h \\help \\q \\quit \\encoding \\errverbose \\set \\unset \\if "
+			   "\\elif \\else \\endif \\sf "
+			   "\\sf+ \\sv \\sv+ \\z \\r \\p \\f \\C \\H \\T \\lo_list \\gset \\gdesc "
+			   "\\gx \\g \\crosstabview "
+			   "\\watch \\s \\u \\G \\R \\W \\w \\n \\copyright \\bind \\parse")) {
 		say(q, REIN_LEVEL_RISKY, 0, "a command of the database client that executes");
 	}
 }
@@ -295,16 +304,23 @@ static void dot_command(struct sql *q)
 	if (str_in(name, ".shell .system .sh .sy .sys")) {
 		say(q, REIN_LEVEL_DANGEROUS, 0, "runs a shell command from the database client");
 		run_text(q->cx, f.s, q->at, &io);
+	} else if (str_in(name, ".output .once .out .read") && f.s.n &&
+		   (f.s.p[0] == '|' || str_starts(f.s, "'|"))) {
+		say(q, REIN_LEVEL_DANGEROUS, 0, "runs a shell command from the database client");
+		f.s = str_from(f.s, f.s.p[0] == '|' ? 1 : 2);
+		run_text(q->cx, f.s, q->at, &io);
 	} else if (str_in(name, ".output .once .out .save .backup .log .excel .dump") && f.s.n) {
 		effect_write(q->cx, &f, false);
 	} else if (str_in(name, ".read")) {
 		effect_script(q->cx, &f, "sql");
 	} else if (str_in(name, ".restore .import .load .clone .recover .open .archive")) {
 		say(q, REIN_LEVEL_RISKY, 0, "changes the database");
-	} else if (!str_in(name, ".tables .schema .dump .mode .headers .header .help .quit .exit "
-				 ".databases .indexes .indices .show .width .timer .stats .separator "
-				 ".nullvalue .echo .fullschema .print .version .explain .output .once "
-				 ".maxrows .changes .eqp .limit .lint .bail .columns .rows .large_number_rendering")) {
+	} else if (!str_in(name,
+			   ".tables .schema .dump .mode .headers .header .help .quit .exit "
+			   ".databases .indexes .indices .show .width .timer .stats .separator "
+			   ".nullvalue .echo .fullschema .print .version .explain .output .once "
+			   ".maxrows .changes .eqp .limit .lint .bail .columns .rows "
+			   ".large_number_rendering")) {
 		say(q, REIN_LEVEL_RISKY, 0, "a command of the database client that is not known");
 	}
 }
@@ -548,12 +564,78 @@ static void by_tokens(struct sql *q)
 	unsigned n = 0;
 
 	while (next_statement(q)) {
-		if (!cx_step(q->cx) || ++n > 4000)
+		if (!cx_step(q->cx) || ++n > 4000) {
+			cx_incomplete(q->cx, q->at, "more statements than are looked at");
 			return;
+		}
 		statement(q, 0);
 		if (q->overflow)
 			say(q, REIN_LEVEL_RISKY, 0, "a statement too long to read in full");
 	}
+}
+
+/* select … \g |cmd, \g file: where a client sends what it was told, after any statement */
+static void client_outputs(struct sql *q)
+{
+	static const char *const ways[] = {"\\g ", "\\gx ", "\\o ", "\\w ",
+					   "\\g|", "\\gx|", "\\o|"};
+	struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		const char *at = q->s.n ? memmem(q->s.p, q->s.n, ways[i], strlen(ways[i])) : NULL;
+		struct field f = {.at = q->at};
+		const char *end;
+
+		if (!at)
+			continue;
+		f.s = str_from(q->s, (size_t)(at - q->s.p) + strlen(ways[i]) -
+					     (ways[i][strlen(ways[i]) - 1] == '|'));
+		while (f.s.n && f.s.p[0] == ' ')
+			f.s = str_from(f.s, 1);
+		end = f.s.n ? memchr(f.s.p, '\n', f.s.n) : NULL;
+		if (end)
+			f.s.n = (size_t)(end - f.s.p);
+		if (f.s.n > 1 && f.s.p[0] == '|') {
+			fact(q->cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     q->at, show(q->cx, f.s), "sends what a database answers to a program");
+			run_text(q->cx, str_from(f.s, 1), q->at, &io);
+		} else if (f.s.n && (f.s.p[0] == '/' || f.s.p[0] == '~')) {
+			effect_write(q->cx, &f, false);
+		}
+	}
+}
+
+/* from '/etc/shadow', file('/etc/shadow'): whatever function it is, the path counts */
+static void secret_paths(struct sql *q)
+{
+	for (size_t i = 0; i + 2 < q->s.n; i++) {
+		const char *end;
+		struct field f = {.at = q->at};
+
+		if (q->s.p[i] != '\'' || (q->s.p[i + 1] != '/' && q->s.p[i + 1] != '~'))
+			continue;
+		end = memchr(q->s.p + i + 1, '\'', q->s.n - i - 1);
+		if (!end)
+			return;
+		f.s = (struct rein_str){q->s.p + i + 1, (size_t)(end - q->s.p) - i - 1};
+		if (!cx_work(q->cx, 300 + f.s.n))
+			return;
+		if (path_spot(q->cx, f.s).secret)
+			effect_read(q->cx, &f);
+		i = (size_t)(end - q->s.p);
+	}
+}
+
+/* Read-only is the database; what the client does besides is not. */
+static bool leaves_database(struct rein_str s)
+{
+	static const char *const words[] = {"writefile", "load_extension", "edit(", "attach",
+					    "install ",	 "export ",	   "copy "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (str_has_ci(s, words[i]))
+			return true;
+	return s.n && (s.p[0] == '.' || s.p[0] == '\\');
 }
 
 void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char *dialect, bool mapped,
@@ -565,7 +647,11 @@ void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char 
 	q->s = text;
 	q->at = at;
 	q->mapped = mapped;
-	q->readonly = readonly;
+	q->readonly = readonly && !leaves_database(text);
+	if (!mapped) { /* clients only; SQL that comes by itself has none */
+		client_outputs(q);
+		secret_paths(q);
+	}
 	if (by_grammar(q, dialect_of(dialect)))
 		return;
 	by_tokens(q);

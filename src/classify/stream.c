@@ -93,6 +93,19 @@ static void redir_output(struct ctx *cx, const struct redir *r, int fd, struct f
 		cx->fd_path[fd] = f.s;
 }
 
+/* >> "$GITHUB_OUTPUT": how a step tells the next ones something. Without a runner it names nothing, and nothing is written. */
+static bool tells_runner(const struct word *w)
+{
+	static const struct rein_str names[] = {WORD("GITHUB_OUTPUT"), WORD("GITHUB_ENV"), WORD("GITHUB_STATE"),
+						WORD("GITHUB_STEP_SUMMARY")};
+	const struct part *p = w ? w->first : NULL;
+
+	if (p && p->kind == PART_DQ && !p->next)
+		p = p->sub;
+	return p && p->kind == PART_PARAM && !p->next && p->param && !p->param->op &&
+	       str_among(p->param->name, names, ARRAY_SIZE(names));
+}
+
 static void one_redir(struct ctx *cx, const struct redir *r, struct io *io, struct fields *out)
 {
 	struct field f = expand_one(cx, r->target);
@@ -101,6 +114,8 @@ static void one_redir(struct ctx *cx, const struct redir *r, struct io *io, stru
 
 	if (!f.at.end)
 		f.at = r->at;
+	if (r->op == REDIR_APPEND && f.s.n == 1 && f.s.p[0] == HOLE && tells_runner(r->target))
+		return;
 	switch (r->op) {
 	case REDIR_HEREDOC:
 	case REDIR_HERESTR:

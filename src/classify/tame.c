@@ -77,8 +77,31 @@ bool env_is_tame(struct ctx *cx, struct rein_str name, struct rein_str value)
 	static const char *const warnings[] = {"ignore", "error", "default",
 					       "always", "once",  "module"};
 
-	if (str_in(name, "PYTHONPATH NODE_PATH RUBYLIB PERL5LIB PKG_CONFIG_PATH"))
+	if (str_in(name,
+		   "PYTHONPATH NODE_PATH RUBYLIB PERL5LIB PKG_CONFIG_PATH CLASSPATH GEM_HOME "
+		   "GEM_PATH JULIA_LOAD_PATH "
+		   "ZDOTDIR JQ_LIBRARY_PATH CMAKE_TOOLCHAIN_FILE PYTHONUSERBASE ANSIBLE_LIBRARY"))
 		return own_dirs(cx, value);
+	if (str_in(name, "GOROOT CMAKE_TOOLCHAIN_FILE GEM_HOME GEM_PATH XDG_DATA_DIRS "
+			 "XDG_CONFIG_DIRS CLASSPATH"))
+		return str_starts(value, "/usr/") || str_starts(value, "/opt/") ||
+		       str_starts(value, "/etc/xdg");
+	if (str_is(name, "LESS")) /* flags only: -R, -FRX */
+		return !memchr(value.p, '+', value.n) && !memchr(value.p, '!', value.n) &&
+		       !str_has(value, "-o") && !str_has(value, "-O") && !str_has(value, "--log") &&
+		       !str_has(value, "key");
+	if (str_starts(name, "TF_CLI_ARGS"))
+		return str_in(value, "-no-color -input=false -lock=false -compact-warnings") ||
+		       str_starts(value, "-parallelism=");
+	if (str_in(name, "ANSIBLE_ROLES_PATH ANSIBLE_COLLECTIONS_PATH ANSIBLE_COLLECTIONS_PATHS"))
+		return own_dirs(cx, value);
+	if (str_in(name, "CONFIG_SHELL PKG_CONFIG"))
+		return str_in(value, "bash sh dash /bin/bash /bin/sh pkg-config pkgconf "
+				     "/usr/bin/pkg-config /usr/bin/pkgconf");
+	if (str_is(name, "openout_any"))
+		return str_in(value, "p r");
+	if (str_is(name, "shell_escape"))
+		return str_in(value, "f p n 0");
 	if (str_is(name, "NODE_OPTIONS"))
 		return all_begin(value, node, ARRAY_SIZE(node));
 	if (str_is(name, "GOFLAGS"))

@@ -179,6 +179,30 @@ static void add_alt(struct ctx *cx, struct var *v, struct value *val)
 	(void)cx;
 }
 
+/* To whatever it may hold; on one way only, it may also stay as it was. */
+static void append_each(struct ctx *cx, struct var *v, struct rein_str s, uint16_t taint)
+{
+	struct value *old = v->vals;
+
+	v->vals = NULL;
+	v->n_vals = 0;
+	/* the list is copied: the undo log still points at the old one */
+	for (; old; old = old->next) {
+		struct sbuf b = {.a = cx->a};
+		struct value *val;
+
+		sbuf_str(&b, old->absent ? STR("") : old->s);
+		sbuf_str(&b, s);
+		add_alt(cx, v, value_new(cx, sbuf_view(&b), taint | old->taint));
+		if (!cx->cond)
+			continue;
+		val = value_new(cx, old->s, old->taint);
+		val->absent = old->absent;
+		add_alt(cx, v, val);
+	}
+	v->is_array = false;
+}
+
 void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t taint, bool append)
 {
 	struct var *v = var_make(cx, name);
@@ -187,12 +211,8 @@ void var_set(struct ctx *cx, struct rein_str name, struct rein_str s, uint16_t t
 	if (v->lower || v->upper)
 		val_change_case(cx, &s, v->upper);
 	if (append && v->is_set && v->vals) {
-		struct sbuf b = {.a = cx->a};
-
-		sbuf_str(&b, v->vals->s);
-		sbuf_str(&b, s);
-		s = sbuf_view(&b);
-		taint |= v->vals->taint;
+		append_each(cx, v, s, taint);
+		return;
 	}
 	val = value_new(cx, s, taint);
 	if (cx->cond && v->is_set && !append) {
@@ -284,6 +304,51 @@ void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was)
 	}
 }
 
+void var_local(struct ctx *cx, struct rein_str name)
+{
+	struct var *v = lookup(cx, name);
+	struct local *l;
+
+	if (!cx->functions)
+		return;
+	for (l = cx->locals; l && l != cx->locals_before; l = l->next)
+		if (rein_str_eq(l->name, name))
+			return; /* it is its own already */
+	l = arena_new(cx->a, struct local);
+	l->name = (struct rein_str){arena_dup(cx->a, name.p, name.n), name.n};
+	if (v)
+		l->was = *v;
+	l->doubtful = cx->cond;
+	l->next = cx->locals;
+	cx->locals = l;
+}
+
+void var_locals_end(struct ctx *cx, struct local *mark)
+{
+	for (; cx->locals && cx->locals != mark; cx->locals = cx->locals->next) {
+		const struct local *l = cx->locals;
+		struct var *v;
+
+		/* else what was set may have been set for all */
+		if (l->doubtful) {
+			var_or_before(cx, l->name, &l->was);
+			continue;
+		}
+		v = lookup(cx, l->name);
+		if (!v)
+			continue;
+		var_touch(cx, v);
+		v->vals = l->was.vals;
+		v->n_vals = l->was.n_vals;
+		v->items = l->was.items;
+		v->is_array = l->was.is_array;
+		v->is_set = l->was.is_set;
+		v->nameref = l->was.nameref;
+		v->lower = l->was.lower;
+		v->upper = l->was.upper;
+	}
+}
+
 struct rounds rounds_begin(struct ctx *cx)
 {
 	struct rounds old = {cx->round, cx->rounds, cx->first_choice};
@@ -367,6 +432,44 @@ struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value 
 	return vals;
 }
 
+/* All that it may be, before anything is set: x=${x}y looks at the x of before in every round. */
+void assign_values(struct ctx *cx, const struct word *value, struct fields *to)
+{
+	struct rounds old = rounds_begin(cx);
+
+	do
+		fields_push(cx, to, expand_one(cx, value));
+	while (rounds_next(cx));
+	rounds_end(cx, old);
+}
+
+void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, bool append)
+{
+	const struct var *v = append ? var_find(cx, name) : NULL;
+	struct fields joined = {0};
+
+	for (const struct value *o = v && v->is_set && !v->is_array ? v->vals : NULL; o; o = o->next)
+		for (size_t i = 0; i < all->n; i++) {
+			struct sbuf b = {.a = cx->a};
+			struct field f = all->v[i];
+
+			sbuf_str(&b, o->absent ? STR("") : o->s);
+			sbuf_str(&b, f.s);
+			f.s = sbuf_view(&b);
+			f.taint |= o->taint;
+			fields_push(cx, &joined, f);
+		}
+	if (joined.n) {
+		all = &joined;
+		append = false;
+	}
+	for (size_t i = 0; i < all->n; i++) {
+		cx->cond += i > 0;
+		var_set(cx, name, all->v[i].s, all->v[i].taint, append && i == 0);
+		cx->cond -= i > 0;
+	}
+}
+
 void run_assign(struct ctx *cx, const struct assign *as)
 {
 	if (as->is_array) {
@@ -409,17 +512,9 @@ void run_assign(struct ctx *cx, const struct assign *as)
 		return;
 	}
 	{
-		struct rounds old = rounds_begin(cx);
+		struct fields all = {0};
 
-		do {
-			struct field f = expand_one(cx, as->value);
-
-			if (cx->round)
-				cx->cond++;
-			var_set(cx, as->name, f.s, f.taint, as->append);
-			if (cx->round)
-				cx->cond--;
-		} while (rounds_next(cx));
-		rounds_end(cx, old);
+		assign_values(cx, as->value, &all);
+		assign_all(cx, as->name, &all, as->append);
 	}
 }

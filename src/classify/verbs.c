@@ -86,8 +86,10 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		       !(n && is_upper(w.p[i + n]) && !is_upper(w.p[i + n - 1])))
 			n++;
 		cls = verb_exact(cx, w.p + i, n);
-		if (k == 0 || !first || first == VERB_NOUN)
-			first = cls ? cls : first; /* projects:list, config:set */
+		/* projects:list, config:set; but unmonitor-instances only names its instances after
+		 * a word nobody knows */
+		if (k == 0 || first == VERB_NOUN || (!first && cls != VERB_NOUN))
+			first = cls ? cls : first;
 		if ((cls == VERB_DELETE || cls == VERB_DANGER) && first != VERB_READ)
 			return cls;
 		k++;
@@ -169,13 +171,26 @@ static bool about_rights(const struct field *ops, size_t n)
 	return false;
 }
 
+/* One word, not a name made of several: "delete", not "delete-me". */
+static bool plain_verb(struct ctx *cx, struct rein_str w)
+{
+	return verb_exact(cx, w.p, w.n) != 0 && !memchr(w.p, '-', w.n) && !memchr(w.p, '_', w.n);
+}
+
+/* What looks on elsewhere deploys, or runs programs, with these. */
+static bool watch_runs(const char *program)
+{
+	return str_in(rein_str(program), "pulumi consul cdk sst amplify convex modal");
+}
+
 int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known,
 		 bool dry)
 {
 	const struct field *pending = NULL;
 	int pending_cls = 0;
 	unsigned words = 0;
-	bool group = false;
+	bool done = false;
+	bool group = false, gap = false;
 	bool groups = str_in(rein_str(program), "az gcloud oci ibmcloud aliyun openstack yc azd");
 
 	if (dry)
@@ -189,14 +204,21 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		cls = verb_class(cx, ops[i].s);
 		if (cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i))
 			cls = VERB_DELETE;
+		if (cls == VERB_READ && str_is(ops[i].s, "watch") && watch_runs(program))
+			cls = VERB_EXEC;
+		/* after what reads there are names in most programs, and more verbs in some */
+		if (done && (!plain_verb(cx, ops[i].s) || cls == VERB_READ || cls == VERB_NOUN))
+			continue;
 		if (cls == VERB_DELETE) {
 			verb_fact(cx, VERB_DELETE, &ops[i]);
 			return VERB_DELETE;
 		}
 		if (cls == VERB_NOUN)
 			continue;
-		if (group && !groups && cls != VERB_DANGER)
+		if (group && !groups && cls != VERB_DANGER &&
+		    !(cls && cls != VERB_READ && plain_verb(cx, ops[i].s)))
 			continue;
+		gap |= !cls;
 		if (cls == VERB_READ && known && i + 1 < n && names_group(ops[i].s)) {
 			group = true;
 			if (pending && words <= 3 && pending_cls != VERB_DANGER && !groups)
@@ -206,13 +228,18 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (cls == VERB_READ) {
 			group = true;
 			/* "run services list": the first word only names a group */
-			if (pending && words <= 3 && known && pending_cls != VERB_DANGER)
+			if (pending && words <= 3 && known && pending_cls != VERB_DANGER &&
+			    (groups || !gap))
 				pending = NULL;
-			break;
+			if (!groups)
+				break;
+			done = true;
+			continue;
 		}
 		if (cls && (!pending || cls == VERB_DANGER)) {
 			pending = &ops[i];
 			pending_cls = cls;
+			gap = false;
 		}
 		if (words == 6)
 			break;
