@@ -39,6 +39,7 @@ extern "C" {
 #endif
 
 struct rein_txn;
+struct rein_pool;
 
 /* Zero means the default everywhere. size must be sizeof(struct rein_txn_opts). */
 struct rein_txn_opts {
@@ -53,7 +54,25 @@ struct rein_txn_opts {
 	const char *agent, *session, *task; /* on whose behalf, for rules and for the record */
 	const char *const *policy; /* policy files of a last layer */
 	bool approve; /* the caller is a person's yes to what the policy would ask or hold; recorded */
+	struct rein_pool *pool; /* boxes made ahead, see below; or NULL */
 };
+
+/*
+ * For a process that lives long and runs many commands: so many boxes are kept ready, and a command gets one
+ * that is, if a new one would be no different (no mount, limit, right or namespace changed meanwhile); else a
+ * new one, as without a pool. A box that was used up is replaced, by a thread of the pool's own, when its
+ * command has ended. Any thread may use the pool; a process that was forked off has none.
+ *
+ *	struct rein_pool *pool;
+ *	if (rein_pool_open(4, &pool, &err) < 0) ...
+ *	struct rein_txn_opts opts = {.size = sizeof(opts), .pool = pool};
+ */
+REIN_API int rein_pool_open(unsigned n, struct rein_pool **ret, struct rein_err *err);
+/* So many are ready now; so many commands had one that was. */
+REIN_API unsigned rein_pool_size(struct rein_pool *pool);
+REIN_API uint64_t rein_pool_used(struct rein_pool *pool);
+/* After the last transaction that has it. NULL is fine. */
+REIN_API void rein_pool_close(struct rein_pool *pool);
 
 enum rein_txn_end {
 	REIN_TXN_LOST = 0,

@@ -30,6 +30,7 @@
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
 #include "sandbox/oci.h"
+#include "sandbox/pool.h"
 #include "sandbox/warm.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
@@ -61,7 +62,7 @@ static int beside(char *file, char **ret)
 }
 
 /* Beside the program or the library (a build tree), else where it was installed. */
-static char *find_box(void)
+char *rein_engine_box_program(void)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -86,7 +87,7 @@ int rein_engine_open(struct rein_engine *e, struct rein_err *err)
 	*e = (struct rein_engine){.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	if (rein_state_open(NULL, &e->state, err) < 0)
 		return -err->code;
-	e->box_program = find_box();
+	e->box_program = rein_engine_box_program();
 	if (!e->box_program) {
 		rein_engine_done(e);
 		return rein_err_nomem(err);
@@ -215,7 +216,7 @@ static int describe(struct rein_run *r, char **argv, struct rein_err *err)
 }
 
 /* Several commands in one transaction: what the earlier ones copied still counts. */
-static int run_box(const struct rein_box_spec *spec, const char *program, struct rein_run *r,
+static int run_box(const struct rein_engine *e, const struct rein_box_spec *spec, struct rein_run *r,
 		   struct rein_err *err)
 {
 	struct rein_linked_list before = r->result.linked;
@@ -223,13 +224,18 @@ static int run_box(const struct rein_box_spec *spec, const char *program, struct
 	struct rein_net_report net = r->result.net;
 	int rc;
 
-	if (!ahead && rein_box_open(spec->net, program, &r->box, err) < 0)
+	if (!ahead) {
+		r->box = rein_pool_take(e->pool, spec->net);
+		ahead = r->box;
+	}
+	if (!ahead && rein_box_open(spec->net, e->box_program, &r->box, err) < 0)
 		return -err->code;
 	r->result.linked = (struct rein_linked_list){0};
 	r->result.net = (struct rein_net_report){0};
 	rc = rein_box_run(r->box, spec, &r->result, err);
 	if (!ahead) /* else it comes down while its effects are looked at */
 		rein_box_close(take_ptr(r->box));
+	rein_pool_fill(e->pool);
 	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
 		rc = rein_err_nomem(err);
 	r->result.linked = before;
@@ -352,7 +358,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.paths = watcher.canaries.rules;
 		spec.npaths = watcher.canaries.nrules;
 	}
-	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(&spec, e->box_program, r, err) < 0)
+	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(e, &spec, r, err) < 0)
 		return -err->code;
 	watcher.over = true;
 	if (r->result.end == REIN_BOX_LIMIT) {

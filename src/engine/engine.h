@@ -30,8 +30,11 @@ struct rein_engine {
 	char *box_program; /* rein-box, beside us or where it was installed */
 	int recovered;	   /* transactions a crash had left, finished now */
 	struct rein_err stuck; /* one that could not be finished, if any */
+	struct rein_pool *pool; /* boxes made ahead; the caller's, or NULL */
 };
 
+/* The caller's; NULL: no memory. */
+char *rein_engine_box_program(void);
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);
 void rein_engine_done(struct rein_engine *e);
 

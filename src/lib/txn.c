@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "engine/engine.h"
+#include "sandbox/pool.h"
 
 struct rein_txn {
 	struct rein_engine engine;
@@ -56,6 +57,7 @@ static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct r
 	t->opts.net_chosen = true;
 	t->opts.who = (struct rein_who){.agent = o->agent, .session = o->session, .task = o->task};
 	t->opts.ask = o->approve ? say_yes : NULL;
+	t->engine.pool = o->pool;
 	t->opts.timeout_ns = o->timeout_ns;
 	t->opts.idle_timeout_ns = o->idle_timeout_ns;
 	if (copy_list(&t->opts.rw, o->rw) < 0 || copy_list(&t->opts.ro, o->ro) < 0 ||
@@ -78,6 +80,28 @@ static int new_handle(struct rein_txn **ret, struct rein_err *err)
 	}
 	*ret = t;
 	return 0;
+}
+
+int rein_pool_open(unsigned n, struct rein_pool **ret, struct rein_err *err)
+{
+	auto_free char *program = rein_engine_box_program();
+
+	return program ? rein_pool_new(n, program, ret, err) : rein_err_nomem(err);
+}
+
+unsigned rein_pool_size(struct rein_pool *pool)
+{
+	return rein_pool_ready(pool);
+}
+
+uint64_t rein_pool_used(struct rein_pool *pool)
+{
+	return rein_pool_given(pool);
+}
+
+void rein_pool_close(struct rein_pool *pool)
+{
+	rein_pool_free(pool);
 }
 
 int rein_txn_begin(const struct rein_txn_opts *opts, struct rein_txn **ret, struct rein_err *err)

@@ -613,20 +613,52 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	return rc;
 }
 
-int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
-		  struct rein_err *err)
+static int open_box(enum rein_net net, const char *box_program, const struct rein_spawn_with *with,
+		    struct rein_box **ret, struct rein_err *err)
 {
 	struct rein_box *box = rein_alloc(sizeof(*box));
 
 	if (!box)
 		return rein_err_nomem(err);
-	if (rein_spawn_begin(ordered_flags(net), box_program, NULL, &box->spawn, err) < 0) {
+	if (rein_spawn_begin(ordered_flags(net), box_program, with, &box->spawn, err) < 0) {
 		rein_free(box);
 		return -err->code;
 	}
 	box->program = box_program;
 	*ret = box;
 	return 0;
+}
+
+int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
+		  struct rein_err *err)
+{
+	return open_box(net, box_program, NULL, ret, err);
+}
+
+int rein_box_open_early(enum rein_net net, const char *box_program, struct rein_box **ret,
+			struct rein_err *err)
+{
+	auto_close int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const int streams[3] = {nothing, nothing, nothing};
+
+	if (nothing < 0)
+		return rein_err_errno(err, "/dev/null");
+	if (open_box(net, box_program, &(struct rein_spawn_with){.streams = streams}, ret, err) < 0)
+		return -err->code;
+	(*ret)->spawn.early = true;
+	return 0;
+}
+
+bool rein_box_fits(const struct rein_box *box, enum rein_net net)
+{
+	return ordered_flags(net) == box->spawn.flags;
+}
+
+bool rein_box_lives(const struct rein_box *box)
+{
+	struct pollfd fd = {.fd = box->spawn.pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 0;
 }
 
 int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
@@ -642,7 +674,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	sigset_t old;
 	int rc;
 
-	if (box->spawn.plan < 0 || ordered_flags(spec->net) != box->spawn.flags)
+	if (box->spawn.plan < 0 || !rein_box_fits(box, spec->net))
 		return rein_err_set(err, REIN_E_STATE, "this box was opened for another command");
 	if (rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;

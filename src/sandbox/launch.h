@@ -29,6 +29,14 @@ struct rein_box;
 int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
 		  struct rein_err *err);
 
+/* The same, long ahead: its streams are what ours are when it gets its specification. */
+int rein_box_open_early(enum rein_net net, const char *box_program, struct rein_box **ret,
+			struct rein_err *err);
+/* Was it opened for such a network? */
+bool rein_box_fits(const struct rein_box *box, enum rein_net net);
+/* Is it there, waiting? One that could not be made is not. */
+bool rein_box_lives(const struct rein_box *box);
+
 /*
  * Run the command, once. On success *ret says how it ended. Errors: the command could not be
  * executed (REIN_E_NOCMD, REIN_E_EXEC), or as above. *ret is untouched then.

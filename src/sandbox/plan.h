@@ -166,7 +166,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_GUEST,   /* guest was started; carries its terminal, if it has one */
 	REIN_BOX_MSG_GONE,    /* guest ended: status, usage; or sys: it could not be started */
 	/* to the box */
-	REIN_BOX_MSG_PLAN, /* it is there, and sealed; carries the overlay that is given, if one is */
+	REIN_BOX_MSG_PLAN, /* it is there, and sealed; carries the streams (has), and the overlay that is given, if one is */
 	REIN_BOX_MSG_MAPPED,
 	REIN_BOX_MSG_SIGNAL, /* status: signal, to guest or the command; sys 1: its group, 2: everybody */
 	REIN_BOX_MSG_GO,	 /* what must be so before the command starts is so */
@@ -186,6 +186,7 @@ enum rein_box_has {
 	REIN_BOX_HAS_TERMINAL = 1 << 1,
 	REIN_BOX_HAS_LAYER = 1 << 2,
 	REIN_BOX_HAS_NETNS = 1 << 3, /* of a holder */
+	REIN_BOX_HAS_STREAMS = 1 << 4, /* PLAN: standard input, output and error, before the overlay */
 };
 
 struct rein_box_note {

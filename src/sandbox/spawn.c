@@ -75,7 +75,7 @@ static int settle(const struct rein_spawn_with *with)
 			return -1;
 	if (with->processors && stay_behind(with->processors) < 0)
 		return -1;
-	for (int fd = 1; with->streams && fd <= 2; fd++)
+	for (int fd = 0; with->streams && fd <= 2; fd++)
 		if (with->streams[fd] >= 0 && dup2(with->streams[fd], fd) < 0)
 			return -1;
 	return 0;
@@ -258,7 +258,9 @@ void rein_spawn_done(struct rein_spawn *s)
 
 int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int layer, struct rein_err *err)
 {
-	static const struct rein_box_note note = {.kind = REIN_BOX_MSG_PLAN};
+	const struct rein_box_note note = {.kind = REIN_BOX_MSG_PLAN, .has = s->early ? REIN_BOX_HAS_STREAMS : 0};
+	int fds[4] = {0, 1, 2};
+	unsigned nfds = s->early ? 3 : 0;
 	auto_close int fd = take_fd(&s->plan);
 	size_t done = 0;
 
@@ -271,6 +273,8 @@ int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int laye
 	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return rein_err_errno(err, "seal the plan");
-	rein_fds_send(s->control, &note, sizeof(note), &layer, layer >= 0, 0);
+	if (layer >= 0)
+		fds[nfds++] = layer;
+	rein_fds_send(s->control, &note, sizeof(note), fds, nfds, 0);
 	return 0;
 }

@@ -14,6 +14,7 @@ struct rein_spawn {
 	int control; /* our end of the socket */
 	int plan;    /* where the plan will be written, until it is */
 	uint32_t flags; /* REIN_PLAN_ORDERED ones */
+	bool early;	/* started for whatever will be: it gets our streams with its plan */
 	struct rein_spawn_child *child; /* what it reads and writes until it is the executor */
 };
 
@@ -22,7 +23,7 @@ struct rein_spawn_with {
 	const int *join; /* control groups' files: it writes itself into each */
 	size_t njoin;
 	unsigned processors; /* at most so many, and the lowest priority; 0: all */
-	const int *streams;  /* [1] and [2]: its standard output and error, or -1; may be NULL */
+	const int *streams;  /* its standard input, output and error, or -1 each: ours; may be NULL */
 };
 
 /*

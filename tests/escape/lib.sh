@@ -132,7 +132,7 @@ box() {
 		[ -n "${no_leak:-}" ] || exec 3<"$base/outside" 8<>"$base/outside/fifo" 99<"$base/outside/canary" || exit 1
 		as_user env -i PATH="${search:-$PATH}" HOME="$base/home" XDG_RUNTIME_DIR="$base/run" REIN_STATE="$base/state" TERM=xterm \
 			AWS_SECRET_ACCESS_KEY=SECRET GITHUB_TOKEN=SECRET DB_PASSWORD=SECRET \
-			"$base/bin/escape" watch "${front[@]}" "$base/bin/rein" run --approve --workspace "$base/ws" "${disposal[@]}" -q "$@"
+			"$base/bin/escape" watch "${front[@]}" "${by:-$base/bin/rein}" run --approve --workspace "$base/ws" "${disposal[@]}" -q "$@"
 	)
 }
 front=()

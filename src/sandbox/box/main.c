@@ -167,25 +167,6 @@ struct rein_plan *box_map_plan(int fd)
 	return p;
 }
 
-static struct rein_plan *load(struct box *box)
-{
-	struct rein_box_note note;
-	struct rein_plan *p;
-	int fds[REIN_BOX_FDS];
-
-	if (box_receive_fds(box, &note, fds) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
-		_exit(125); /* rein thought better of it: [B3] */
-	box->layer = fds[0];
-	p = box_map_plan(REIN_BOX_PLAN_FD);
-	if (!p)
-		box_step_failed(box, REIN_STEP_PLAN, 0);
-	errno = EINVAL;
-	if (!as_ordered(box, p))
-		box_step_failed(box, REIN_STEP_PLAN, 0);
-	close(REIN_BOX_PLAN_FD);
-	return p;
-}
-
 /*
  * A descriptor of the host's that can be walked or dialled from would lead out: a directory has
  * "..", a socket of the host's network can be connected again. Streams between two processes, files,
@@ -217,6 +198,38 @@ static void check_stdio(const struct box *box)
 		if (!stdio_ok(fd))
 			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
 	}
+}
+
+/* Started ahead, it was born with whatever there was then; what it got is checked like that. */
+static void take_streams(const struct box *box, const int *fds)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fds[fd] < 0 || dup2(fds[fd], fd) < 0)
+			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
+		close(fds[fd]);
+	}
+	check_stdio(box);
+}
+
+static struct rein_plan *load(struct box *box)
+{
+	struct rein_box_note note;
+	struct rein_plan *p;
+	int fds[REIN_BOX_FDS];
+
+	if (box_receive_fds(box, &note, fds) <= 0 || note.kind != REIN_BOX_MSG_PLAN)
+		_exit(125); /* rein thought better of it: [B3] */
+	if (note.has & REIN_BOX_HAS_STREAMS)
+		take_streams(box, fds);
+	box->layer = fds[note.has & REIN_BOX_HAS_STREAMS ? 3 : 0];
+	p = box_map_plan(REIN_BOX_PLAN_FD);
+	if (!p)
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+	errno = EINVAL;
+	if (!as_ordered(box, p))
+		box_step_failed(box, REIN_STEP_PLAN, 0);
+	close(REIN_BOX_PLAN_FD);
+	return p;
 }
 
 /* A caller's odd execution domain (readable means executable, no page at zero ...) ends here. */

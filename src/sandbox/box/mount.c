@@ -6,9 +6,11 @@
  */
 #include "sandbox/box/box.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -232,39 +234,50 @@ static int make_sys(void)
 
 /*
  * uid 0 may write kernel settings by ownership alone, without any capability. So everything in the
- * fresh /proc that is not about a process becomes read-only: found by looking, not from a list.
+ * fresh /proc that is not about a process becomes read-only: found by looking, not from a list. Modes are
+ * the kernel's and so the same in the host's /proc, where each entry need not be made first to be looked at.
  */
-static void guard_entry(const struct box *box, int proc, const char *name)
+struct guard {
+	int proc, host;
+	dev_t dev; /* of host: what is mounted over one of its entries has another */
+};
+
+static void guard_entry(const struct box *box, const struct guard *g, const struct box_entry *e)
 {
+	const char *name = e->name;
 	struct stat st;
 	int fd;
 
-	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
+	if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') || e->type == DT_LNK)
 		return;
-	if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
+	if (e->type != DT_DIR && fstatat(g->host, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == g->dev &&
+	    S_ISREG(st.st_mode) && !(st.st_mode & 0222))
 		return;
-	if (!S_ISDIR(st.st_mode) && !(st.st_mode & 0222))
-		return;
-	fd = sys_mount_clone(proc, name, 0);
+	fd = sys_mount_clone(g->proc, name, 0);
 	if (fd < 0 || sys_mount_restrict(fd, "", MOUNT_ATTR_RDONLY, false) < 0 ||
-	    sys_mount_attach(fd, proc, name) < 0)
+	    sys_mount_attach(fd, g->proc, name) < 0)
 		box_step_failed(box, REIN_STEP_GUARD, 0);
 	close(fd);
 }
 
-static void guard_proc(const struct box *box, int proc)
+static void guard_proc(const struct box *box, int proc, int host)
 {
 	char buf[4096] __attribute__((aligned(8)));
+	struct guard g = {.proc = proc, .host = host};
 	int dir = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
 	long n;
 
-	if (dir < 0)
+	if (dir < 0 || syscall(SYS_fstatfs, host, &fs) < 0 || fstat(host, &st) < 0)
 		box_step_failed(box, REIN_STEP_GUARD, 0);
+	/* 0 is no file system's: then everything is guarded */
+	g.dev = fs.f_type == PROC_SUPER_MAGIC ? st.st_dev : 0;
 	while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
 		for (long at = 0; at < n;) {
 			struct box_entry *e = (struct box_entry *)(buf + at);
 
-			guard_entry(box, proc, e->name);
+			guard_entry(box, &g, e);
 			at += e->len;
 		}
 	if (n < 0)
@@ -299,9 +312,12 @@ void box_prepare(struct box *box)
 	 * the plan is drawn, and not later.
 	 */
 	if (box->order.flags & REIN_PLAN_ROOT) {
-		if (sys_mount_attach(p->proc, AT_FDCWD, "/proc") < 0)
+		int host = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (host < 0 || sys_mount_attach(p->proc, AT_FDCWD, "/proc") < 0)
 			box_step_failed(box, REIN_STEP_PROC, 0);
-		guard_proc(box, p->proc);
+		guard_proc(box, p->proc, host);
+		close(host);
 	}
 	p->sys = box->order.flags & REIN_PLAN_NETNS ? make_sys() : -1;
 	p->pts = sys_mount_new("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
@@ -457,7 +473,7 @@ static void attach_proc(const struct box *box, uint32_t index, int proc)
 	if (sys_mount_attach(proc, AT_FDCWD, target) < 0)
 		box_step_failed(box, REIN_STEP_PROC, index);
 	if (early)
-		guard_proc(box, proc);
+		guard_proc(box, proc, proc);
 	close(proc);
 }
 
