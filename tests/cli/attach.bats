@@ -230,7 +230,7 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	start_box --discard -- sleep 97
 	local i
 	for i in $(seq 16); do command rein attach "$box" -- sleep 971 3>&- >/dev/null 2>&1 & done
-	until_true 10 bash -c '[ "$(pgrep -c -f "^sleep 971")" = 16 ]'
+	until_true 40 bash -c '[ "$(pgrep -c -f "^sleep 971")" = 16 ]'
 	run -125 inside true
 	has "$output" "at most 16"
 	kill -9 $last # the supervisor: everything goes with it

@@ -497,3 +497,16 @@ on_overlay() {
 		exec chroot "$1/r" sh -c "cd \"\$1\" && exec rein run -- true" sh "$2"' sh "$T/root" "$W"
 	has "$output" "as in a chroot"
 }
+
+@test "a writable entry of /proc is guarded also where something harmless is mounted over the host's" {
+	is_root || return 0 # mounting takes root
+	need "kernel: mounts" unshare -m true
+	local entry
+	entry=$(find /proc -maxdepth 1 -type f -perm /222 | head -n 1)
+	[ -n "$entry" ] || skip "kernel: /proc has no writable file"
+	echo nothing >"$T/harmless"
+	chmod 444 "$T/harmless"
+	run -0 unshare -m --propagation private sh -ec 'mount --bind "$1" "$2"; cat "$2"
+		exec rein run -q -- grep -c " ${2#/proc} $2 ro[, ]" /proc/self/mountinfo' sh "$T/harmless" "$entry"
+	eq output $'nothing\n1' "$output"
+}

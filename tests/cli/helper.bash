@@ -38,9 +38,14 @@ teardown() {
 	if declare -F after >/dev/null; then after; fi
 	# a mount, or a process with its feet in our directory, would be a leak of Rein's
 	if grep -q " $T" /proc/self/mountinfo; then die "a mount is left: $(grep " $T" /proc/self/mountinfo)"; fi
-	chmod -R u+rwX "$T" 2>/dev/null || true
-	rm -rf "$T"
-	if [ -e "$T" ]; then die "$T could not be removed"; fi
+	# a rein that was told to end may still be putting its things away
+	for _ in {1..50}; do
+		chmod -R u+rwX "$T" 2>/dev/null || true
+		rm -rf "$T" 2>/dev/null || true
+		[ -e "$T" ] || return 0
+		sleep 0.1
+	done
+	die "$T could not be removed"
 }
 
 # eq WHAT WANTED GOT

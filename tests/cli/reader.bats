@@ -55,7 +55,7 @@ reads() { rein run --json "$@" 2>&1 >/dev/null | sed -n 's/.*"reads":\([a-z]*\).
 @test "reader: git looks at its repository, and its index stays as it is" {
 	git init -q .; git add -A; git commit -qm one; echo more >>a/one
 	touch -d '2001-01-01' a/b/two
-	for text in 'git status --short' 'git diff' 'git log --oneline' 'git show HEAD' 'git blame a/one' 'git grep one' 'git ls-files -s'; do
+	for text in 'git status --short' 'git diff' 'git log --oneline' 'git show HEAD' 'git blame HEAD a/one' 'git grep one' 'git ls-files -s'; do
 		bare=$($text)
 		before=$(stat -c '%i %Y %Z' .git/index)
 		eq "$text" "$bare" "$(rein run -q -- $text)"

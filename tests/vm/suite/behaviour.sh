@@ -53,14 +53,20 @@ undoes_and_redoes() {
 reads_warm() {
 	mkdir -p a/b
 	echo one > a/b/f
-	rein run --approve -q --warm 1m -- cat a/b/f
-	rein run --approve --json --warm 1m -- cat a/b/f 2>&1 | has '"warm":true'
+	rein run --approve -q --writable --warm 1m -- cat a/b/f
+	rein run --approve --json --writable --warm 1m -- cat a/b/f 2>&1 | has '"warm":true'
 	rein run --approve --commit -q --warm 1m -- sh -c 'echo two > a/b/f'
 	[ "$(cat a/b/f)" = two ]
-	rein run --approve -q --warm 1m -- cat a/b/f | has two
+	rein run --approve -q --writable --warm 1m -- cat a/b/f | has two
 	echo three > a/b/f
-	rein run --approve -q --warm 1m -- cat a/b/f | has three
+	rein run --approve -q --writable --warm 1m -- cat a/b/f | has three
 	touch a/over
+}
+
+reads_only() {
+	echo one > f
+	rein run --json -- cat f 2>&1 | has '"reads":true'
+	rein run -q -- cat f | has one
 }
 
 conflict_changes_nothing() {
@@ -304,7 +310,7 @@ cannot_use_dangerous_calls() {
 	done
 }
 
-cases commits discards holds_then_commits undoes_and_redoes reads_warm conflict_changes_nothing \
+cases commits discards holds_then_commits undoes_and_redoes reads_only reads_warm conflict_changes_nothing \
 	undo_keeps_later_work hides_secrets secret_is_never_overwritten home_secrets_hidden \
 	renames_existing_directory hard_links_stay_joined metadata_is_kept status_is_the_commands \
 	passes_bytes_through terminal_works timeout_rolls_back background_children_die \
