@@ -54,12 +54,40 @@ static void set_terminal(const struct rein_relay *r, const struct termios *t)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+static bool ends_line(const struct termios *t, char c)
+{
+	return c == '\n' || (c && ((cc_t)c == t->c_cc[VEOL] || (cc_t)c == t->c_cc[VEOL2]));
+}
+
+/*
+ * What was typed before we came is kept in lines, and an end of input between them is a mark that raw
+ * mode would turn into a NUL byte. So whole lines are read as lines, and the mark goes on as the key.
+ */
+static void take_typed_ahead(struct rein_relay *r)
+{
+	struct pollfd in = {.fd = r->input, .events = POLLIN};
+	const size_t room = sizeof(r->to_box) - 1; /* for the key */
+
+	while (r->saved.c_lflag & ICANON && r->to_box_n < room && poll(&in, 1, 0) == 1 &&
+	       in.revents == POLLIN) {
+		char *at = r->to_box + r->to_box_n;
+		ssize_t n = read(r->input, at, room - r->to_box_n);
+
+		if (n < 0)
+			return;
+		r->to_box_n += (size_t)n;
+		if ((n == 0 || !ends_line(&r->saved, at[n - 1])) && r->to_box_n < room)
+			r->to_box[r->to_box_n++] = (char)r->saved.c_cc[VEOF];
+	}
+}
+
 void rein_relay_enter(struct rein_relay *r)
 {
 	struct termios t;
 
 	if (r->raw || !r->wanted || !rein_relay_foreground(r) || tcgetattr(r->input, &r->saved) < 0)
 		return;
+	take_typed_ahead(r);
 	t = r->saved;
 	cfmakeraw(&t);
 	r->raw = true;

@@ -271,6 +271,15 @@ def end_of_input():
     equal(s.wait(), 0, "status")
 
 
+def typed_ahead():
+    """All of it is there before rein has the terminal: lines, a line without an end, and the end of input."""
+    s = Session("sh", "-c", "sleep 0.5; exec $REIN run --approve --discard -q -- wc -c")
+    s.send("a\nbc\x04\x04")
+    s.expect(rb"bc4\r")
+    equal(s.wait(), 0, "status")
+    s.modes_kept()
+
+
 def only_input():
     s = Session("sh", "-c", "$REIN run --discard -q -- sh -c 'test -t 0; a=$?; test -t 1; echo in=$a out=$?' | cat; echo end")
     s.expect(rb"in=0 out=1")
@@ -377,6 +386,7 @@ TESTS = [
     ("raw bytes", raw_bytes, []),
     ("much output", much_output, []),
     ("end of input", end_of_input, []),
+    ("typed ahead", typed_ahead, []),
     ("only input is a terminal", only_input, []),
     ("only output is a terminal", only_output, []),
     ("vim", vim_edit, ["vim"]),
