@@ -58,7 +58,7 @@ void rein_print_decision(const struct rein_decision *d)
 	}
 }
 
-void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv)
+void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv, bool offline)
 {
 	const struct rein_decision *d = &j->before;
 	bool asks = err->code == REIN_E_APPROVAL;
@@ -70,6 +70,8 @@ void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *e
 	rein_print_decision(d);
 	if (asks)
 		rein_more("a person can approve it: at a terminal, or with rein run --approve");
+	if (asks && offline && d->reach >= REIN_REACH_COMPENSABLE)
+		rein_more("it needs a network, too, and the box has none: --allow-host NAME opens one host, --net open all");
 	if (rein_refusals_advice(j->repeated))
 		rein_more("%s", rein_refusals_advice(j->repeated));
 }

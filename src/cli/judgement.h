@@ -12,7 +12,8 @@ const char *rein_judgement_words(const struct rein_judgement *j);
 void rein_print_decision(const struct rein_decision *d);
 void rein_print_command(char *const *argv);
 /* "Refused" or "needs approval", with all that belongs to it. */
-void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv);
+/* offline: an approval alone would not help what is to leave the machine. */
+void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv, bool offline);
 /* Members "level", "reach", "decided", "effects_decided". */
 void rein_json_judgement(struct rein_json *j, const struct rein_judgement *judged);
 

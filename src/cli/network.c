@@ -135,6 +135,8 @@ void rein_net_print(const struct rein_net_report *r, const struct rein_run_opts 
 		rein_more("sent %s to %s host%s, received %s: what was sent cannot be undone",
 			  rein_ui_bytes(r->sent), rein_ui_count(r->nhosts), r->nhosts == 1 ? "" : "s",
 			  rein_ui_bytes(r->received));
+	if (r->noway)
+		rein_more("it looked for a network, and the box has none: --allow-host NAME opens one host, --net open all");
 	for (size_t i = 0; verbose && i < r->nhosts; i++)
 		rein_more("  %s:%u, %s connection%s, sent %s, received %s", rein_ui_path(r->hosts[i].name),
 			  r->hosts[i].port, rein_ui_count(r->hosts[i].connections),
@@ -182,6 +184,7 @@ void rein_net_json(struct rein_json *j, const struct rein_net_report *r, enum re
 	rein_json_ku64(j, "received_bytes", r->received);
 	rein_json_ku64(j, "connections", r->connections);
 	rein_json_ku64(j, "refused", r->refused);
+	rein_json_ku64(j, "looked_for", r->noway);
 	rein_json_key(j, "hosts");
 	rein_json_open(j, '[');
 	for (size_t i = 0; i < r->nhosts; i++) {

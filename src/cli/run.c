@@ -634,7 +634,7 @@ static int report_refusal(const struct rein_run *r, const struct rein_run_opts *
 	if (common->json)
 		print_json(r, o, "refuse", NULL, err);
 	else
-		rein_print_refusal(&r->judged, err, argv);
+		rein_print_refusal(&r->judged, err, argv, r->net == REIN_NET_NONE);
 	return rein_code_exit(err->code);
 }
 

@@ -136,6 +136,7 @@ void rein_net_report_add(struct rein_net_report *r, const struct rein_net_report
 	r->connections += more->connections;
 	r->refused += more->dropped;
 	r->dropped += more->dropped;
+	r->noway += more->noway;
 	r->held |= more->held;
 }
 

@@ -127,6 +127,7 @@ struct rein_net_report {
 	uint32_t connections;
 	uint32_t refused; /* all of them together: violations of medium severity */
 	uint32_t dropped;
+	uint32_t noway; /* without a network: how often a command that failed looked for one */
 	bool held; /* connections were dialled before the program was told that they stand */
 };
 

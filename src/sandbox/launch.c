@@ -29,6 +29,7 @@
 #include "sandbox/filter.h"
 #include "sandbox/idle.h"
 #include "sandbox/keep.h"
+#include "sandbox/net/noway.h"
 #include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
 #include "sandbox/plan.h"
@@ -56,6 +57,7 @@ struct session {
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
 	struct rein_gate gate;
+	struct rein_noway noway;
 	struct rein_door door;
 	struct rein_idle idle;
 	uint64_t started_ns, deadline_ns;
@@ -273,6 +275,9 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 	}
 	if (note->has & REIN_BOX_HAS_LAYER && s->spec->layer)
 		*s->spec->layer = take_fd(&fds[next]);
+	/* now, when we have nothing to do but wait */
+	if (s->spec->net == REIN_NET_NONE)
+		rein_noway_open(&s->noway, s->box->pid);
 }
 
 static int on_note(struct session *s, struct rein_err *err)
@@ -487,6 +492,8 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.cpu_ns = s->keeper.cpu_ns;
 	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
 	r.net = s->gate.report;
+	if (r.status)
+		r.net.noway = rein_noway_count(&s->noway);
 	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
 	return 0;
@@ -609,6 +616,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rc = rc < 0 ? rc : rein_spawn_failure(s->box, err);
 	rc = rc < 0 ? rc : conclude(s, &ru, ret, err);
 	rein_net_report_done(&s->gate.report);
+	rein_noway_close(&s->noway);
 	rein_supervisor_done(&s->supervisor);
 	return rc;
 }
@@ -669,6 +677,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		.supervisor = REIN_SUPERVISOR_INIT,
 		.console = REIN_CONSOLE_INIT,
 		.gate = REIN_GATE_INIT,
+		.noway = REIN_NOWAY_INIT,
 		.door = REIN_DOOR_INIT,
 		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
 	sigset_t old;

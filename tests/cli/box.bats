@@ -133,6 +133,22 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	[ ! -e /tmp/x ] && [ ! -e /dev/shm/a ]
 }
 
+@test "without a network: who fails for want of one is told, others are not" {
+	local look='import socket, sys
+try:
+    socket.create_connection(("192.0.2.1", 80), 5)
+except OSError:
+    sys.exit(int(sys.argv[1]))'
+	run -1 --separate-stderr rein run --approve -- python3 -c "$look" 1
+	has "$stderr" "it looked for a network, and the box has none: --allow-host NAME"
+	run -0 --separate-stderr rein run --approve -- python3 -c "$look" 0
+	hasnt "$stderr" "network"
+	run -1 --separate-stderr rein run -- false
+	hasnt "$stderr" "network"
+	run -1 --separate-stderr rein run --approve --json -q -- python3 -c "$look" 1
+	python3 -c 'import json, sys; assert json.loads(sys.argv[1].split("\n")[-1])["network"]["looked_for"] == 1, sys.argv[1]' "$stderr"
+}
+
 @test "isolation: every namespace is another, no capability, no new privileges, a filter, no network" {
 	local ns inside
 	for ns in mnt pid ipc uts net cgroup user; do

@@ -15,6 +15,7 @@
 #include "sandbox/net/gate/packet.h"
 #include "sandbox/net/http.h"
 #include "sandbox/net/netlink.h"
+#include "sandbox/net/noway.h"
 #include "sandbox/net/rule.h"
 #include "sandbox/net/tls.h"
 
@@ -577,6 +578,23 @@ static void names_and_addresses(void **state)
 	rein_free(t);
 }
 
+static void counters_of_no_way(void **state)
+{
+	(void)state;
+	assert_int_equal(rein_noway_parse("Ip: Forwarding OutNoRoutes X\nIp: 2 4 9\n"
+					  "Icmp: OutNoRoutes\nIcmp: 70\n"
+					  "Udp: InDatagrams NoPorts\nUdp: 30 5\n"),
+			 9);
+	assert_int_equal(rein_noway_parse("Ip6InReceives\t 7\nIp6OutNoRoutes \t3\nUdp6NoPorts\t2\n"), 5);
+	/* less than one expects */
+	assert_int_equal(rein_noway_parse(""), 0);
+	assert_int_equal(rein_noway_parse("Ip: A OutNoRoutes\n"), 0);
+	assert_int_equal(rein_noway_parse("Ip: A OutNoRoutes\nIp: 1"), 0);
+	assert_int_equal(rein_noway_parse("Ip: A OutNoRoutes\nIp: 1\n"), 0);
+	assert_int_equal(rein_noway_parse("Ip: OutNoRoutes\nTcp: 5\n"), 0);
+	assert_int_equal(rein_noway_parse("Ip6OutNoRoutes 99999999999999999999\n"), UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,7 +605,7 @@ int main(void)
 		cmocka_unit_test(rule_requests),   cmocka_unit_test(credential_texts),
 		cmocka_unit_test(credential_heads), cmocka_unit_test(http_bodies),
 		cmocka_unit_test(packets),	   cmocka_unit_test(netlink_sets),
-		cmocka_unit_test(names_and_addresses),
+		cmocka_unit_test(names_and_addresses), cmocka_unit_test(counters_of_no_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
