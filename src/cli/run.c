@@ -446,6 +446,39 @@ void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o)
 	rein_net_print(&r->result.net, o, false);
 }
 
+/* What every box has for itself, and may write to. */
+static bool is_private(const char *path)
+{
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/run"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (rein_path_within(path, places[i]))
+			return true;
+	return false;
+}
+
+/* A place that its words say it writes to, and that is not the box's to write. */
+static const char *out_of_reach(const struct rein_run *r)
+{
+	const struct rein_verdict *v = r->judged.verdict;
+
+	for (size_t i = 0; v && i < v->n_facts; i++) {
+		const struct rein_fact *f = &v->facts[i];
+		bool ours = f->kind != REIN_FACT_WRITE && f->kind != REIN_FACT_DELETE && f->kind != REIN_FACT_PERSIST;
+
+		if (ours || !f->target || f->target[0] != '/' || is_private(f->target))
+			continue;
+		for (size_t c = 0; c < r->view.ncow && !ours; c++)
+			ours = rein_path_within(f->target, r->view.cow[c].path);
+		for (size_t p = 0; p < r->view.npaths && !ours; p++)
+			ours = r->view.paths[p].access == REIN_PATH_SCRATCH &&
+			       rein_path_within(f->target, r->view.paths[p].path);
+		if (!ours)
+			return f->target;
+	}
+	return NULL;
+}
+
 static void report(const struct rein_run *r, const struct rein_run_opts *o, enum decision d,
 		   const char *rest)
 {
@@ -491,6 +524,9 @@ static void report(const struct rein_run *r, const struct rein_run_opts *o, enum
 			  r->tx.id, r->tx.id, r->tx.id);
 	}
 	rein_print_refused(stderr, &r->result.refused, 6);
+	if (r->result.status && out_of_reach(r))
+		rein_more("%s is outside the workspace, where a box only reads: --rw PATH makes a tree part of it",
+			  rein_ui_path(out_of_reach(r)));
 	rein_print_limits(r, o);
 }
 

@@ -133,6 +133,15 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	[ ! -e /tmp/x ] && [ ! -e /dev/shm/a ]
 }
 
+@test "outside the workspace: who fails because it is read-only is told what would help, others are not" {
+	run -2 --separate-stderr rein run --approve -- sh -c 'echo x >>~/.profile'
+	has "$stderr" "$HOME/.profile is outside the workspace, where a box only reads: --rw PATH"
+	run -0 --separate-stderr rein run --approve --discard --rw "$HOME" -- sh -c 'echo x >>~/.profile'
+	hasnt "$stderr" "outside the workspace"
+	run -1 --separate-stderr rein run --approve --discard -- sh -c 'echo x >file; echo y >/tmp/z; false'
+	hasnt "$stderr" "outside the workspace"
+}
+
 @test "without a network: who fails for want of one is told, others are not" {
 	local look='import socket, sys
 try:
