@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs share: their beginning, and lists of changes as people read them. */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "sys/priv.h"
+
+/* Its state is hidden in a box: nothing of it can be told, changed or added to from there. */
+static void explain_if_inside(struct rein_err *err)
+{
+	auto_close int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
+	char name[16];
+	ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name));
+
+	if (n == 9 && memcmp(name, "rein-box\n", 9) == 0)
+		rein_err_set(err, REIN_E_STATE,
+			     "this is inside a box, where Rein's own state is hidden: what runs here is part of a "
+			     "transaction already, run it without rein");
+}
 
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status)
@@ -27,6 +42,7 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 		return 1;
 	}
 	if (engine && rein_engine_open(engine, &err) < 0) {
+		explain_if_inside(&err);
 		*status = rein_fail(&err, common->json);
 		return 1;
 	}

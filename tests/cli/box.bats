@@ -142,6 +142,13 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	hasnt "$stderr" "outside the workspace"
 }
 
+@test "rein in a box says where it is" {
+	run -125 --separate-stderr rein run -- "$REIN_BUILD/rein" run -- true
+	has "$stderr" "this is inside a box"
+	run -125 --separate-stderr rein run -q -- "$REIN_BUILD/rein" log
+	has "$stderr" "this is inside a box"
+}
+
 @test "without a network: who fails for want of one is told, others are not" {
 	local look='import socket, sys
 try:
