@@ -71,6 +71,11 @@ char *rein_asprintf(const char *fmt, ...)
 	return n < 0 ? NULL : p;
 }
 
+char *rein_path_join(const char *dir, const char *rest)
+{
+	return *rest ? rein_asprintf("%s/%s", strcmp(dir, "/") ? dir : "", rest) : rein_strdup(dir);
+}
+
 void rein_free(void *p)
 {
 	free(p);

@@ -15,6 +15,8 @@ char *rein_strdup(const char *s) __attribute__((malloc, warn_unused_result));
 char *rein_strndup(const char *s, size_t n) __attribute__((malloc, warn_unused_result));
 char *rein_asprintf(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2), warn_unused_result));
+/* "/" and "a" are "/a"; with nothing behind it a directory is itself. */
+char *rein_path_join(const char *dir, const char *rest) __attribute__((warn_unused_result));
 void rein_free(void *p);
 
 /* Test hook: the n-th allocation from now (1 = next) and all after it fail; 0 disarms. */

@@ -113,7 +113,7 @@ static const char *label(const struct rein_tx *t, const struct rein_change *x, c
 
 	if (t->workspace && rein_streq(t->roots[x->root].real, t->workspace))
 		return rein_ui_path(*path ? path : ".");
-	full = rein_asprintf("%s/%s", t->roots[x->root].real, path);
+	full = rein_path_join(t->roots[x->root].real, path);
 	return rein_ui_path(full ? full : path);
 }
 

@@ -62,7 +62,7 @@ static const char *full_path(const struct rein_tx *t, const struct rein_change *
 	/* the workspace's own paths are short; another root's are told in full */
 	if (t->nroots && t->workspace && rein_streq(t->roots[x->root].real, t->workspace))
 		return rein_ui_path(*x->path ? x->path : ".");
-	p = rein_asprintf("%s%s%s", t->roots[x->root].real, *x->path ? "/" : "", x->path);
+	p = rein_path_join(t->roots[x->root].real, x->path);
 	return rein_ui_path(p ? p : x->path);
 }
 

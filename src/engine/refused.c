@@ -18,8 +18,8 @@ int rein_engine_hidden(const struct rein_run *r, struct rein_strlist *ret)
 			return -1;
 	for (size_t i = 0; i < r->nmasks; i++)
 		for (size_t k = 0; k < r->masks[i].hidden.paths.n; k++)
-			if (rein_strlist_take(ret, rein_asprintf("%s/%s", r->tx.roots[i].real,
-								 r->masks[i].hidden.paths.v[k])) < 0)
+			if (rein_strlist_take(ret, rein_path_join(r->tx.roots[i].real,
+								  r->masks[i].hidden.paths.v[k])) < 0)
 				return -1;
 	return 0;
 }

@@ -324,8 +324,7 @@ static bool put_changes(struct rein_event *ev, const struct rein_tx *tx, const s
 		if (ev->effects.npath == REIN_EVENT_LIST)
 			continue;
 		names[ev->effects.npath] =
-			rein_asprintf("%s%s%s", x->root < tx->nroots ? tx->roots[x->root].real : "",
-				      *x->path ? "/" : "", x->path);
+			rein_path_join(x->root < tx->nroots ? tx->roots[x->root].real : "", x->path);
 		if (!names[ev->effects.npath])
 			return false;
 		ev->effects.path[ev->effects.npath] = view(names[ev->effects.npath]);

@@ -143,9 +143,10 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 }
 
 @test "rein in a box says where it is" {
-	run -125 --separate-stderr rein run -- "$REIN_BUILD/rein" run -- true
+	cp "$REIN_BUILD/rein" again
+	run -125 --separate-stderr rein run -- ./again run -- true
 	has "$stderr" "this is inside a box"
-	run -125 --separate-stderr rein run -q -- "$REIN_BUILD/rein" log
+	run -125 --separate-stderr rein run -q -- ./again log
 	has "$stderr" "this is inside a box"
 }
 
@@ -365,6 +366,7 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	[ "$status" = 0 ] || die "$output"
 	eq before a "$(cat "$HOME/x/a")"
 	[ ! -e w ]
+	hasnt "$(rein diff --stat; rein diff --no-pager; rein show)" "//"
 	rein commit -q
 	eq after ab "$(tr -d '\n' <"$HOME/x/a")"
 	eq w w "$(cat w)"

@@ -120,6 +120,19 @@ static void numbers_people_write(void **state)
 	assert_false(rein_parse_u64("11", 10, &v));
 }
 
+static void paths_are_joined_by_one_slash(void **state)
+{
+	static const char *const cases[][3] = {
+		{"/", "a", "/a"}, {"/", "", "/"}, {"/a", "b/c", "/a/b/c"}, {"/a", "", "/a"}, {"", "b", "/b"}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *p = rein_path_join(cases[i][0], cases[i][1]);
+
+		assert_string_equal(p, cases[i][2]);
+	}
+}
+
 static void texts_on_one_line(void **state)
 {
 	char text[] = "a\\nb\\\\n\\t\\r\\x\\", nul[] = {'\\', '\0', 'n', '\0'}, none[] = "";
@@ -158,6 +171,7 @@ int main(void)
 		cmocka_unit_test(buffers_stop_at_their_maximum),
 		cmocka_unit_test(every_allocation_can_fail),
 		cmocka_unit_test(escapes_are_safe_for_a_terminal),
+		cmocka_unit_test(paths_are_joined_by_one_slash),
 		cmocka_unit_test(globs),
 		cmocka_unit_test(numbers_people_write),
 		cmocka_unit_test(texts_on_one_line),
