@@ -32,6 +32,7 @@
 #include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
 #include "sandbox/plan.h"
+#include "sandbox/result.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
 #include "sys/passfd.h"
@@ -393,12 +394,6 @@ static int attend(struct session *s, struct rein_err *err)
 	}
 }
 
-static uint64_t usage_ns(const struct rusage *ru)
-{
-	return ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
-	       ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
-}
-
 /* The box is dead: collect it and say how it ended. */
 static int conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret,
 		    struct rein_err *err)
@@ -416,8 +411,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		err->sys = s->end.sys;
 		return -err->code;
 	}
-	r.cpu_ns = usage_ns(ru);
-	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	rein_result_usage(&r, ru);
 	if (s->ended) {
 		int st = s->end.status;
 
@@ -432,21 +426,11 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.end = REIN_BOX_STOPPED;
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
-	r.limits = s->spec->limits;
-	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
-	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
-	r.hit = s->keeper.hit;
-	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
-	r.usage = s->keeper.usage;
+	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
 	if (r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
-	if (s->keeper.cpu_ns > r.cpu_ns)
-		r.cpu_ns = s->keeper.cpu_ns;
-	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
-	r.net = s->gate.report;
 	if (r.status)
 		r.net.noway = rein_noway_count(&s->noway);
-	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
 	return 0;
 }

@@ -36,6 +36,7 @@
 #include "sandbox/keep.h"
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
+#include "sandbox/result.h"
 #include "sandbox/runtime.h"
 #include "sandbox/supervise.h"
 #include "sys/priv.h"
@@ -560,20 +561,8 @@ static void conclude(struct session *s, const struct rusage *ru, struct rein_box
 							s->spec->limits.v[REIN_LIMIT_MEMORY]};
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
-	r.limits = s->spec->limits;
-	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
-	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
-	r.hit = s->keeper.hit;
-	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
-	r.usage = s->keeper.usage;
-	r.cpu_ns = ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
-		   ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
-	if (s->keeper.cpu_ns > r.cpu_ns)
-		r.cpu_ns = s->keeper.cpu_ns;
-	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
-	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
-	r.net = s->gate.report;
-	s->gate.report = (struct rein_net_report){0};
+	rein_result_usage(&r, ru);
+	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
 	*ret = r;
 }
 
