@@ -203,16 +203,6 @@ static int receive(struct session *s, struct rein_box_note *note, int fds[REIN_B
 	       (ssize_t)sizeof(*note);
 }
 
-static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS],
-		  struct rein_err *err)
-{
-	size_t n = 0;
-
-	while (n < REIN_BOX_FDS && fds[n] >= 0)
-		n++;
-	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
-}
-
 static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
 	int next = 0;
@@ -244,7 +234,8 @@ static int on_note(struct session *s, struct rein_err *err)
 			rc = map_identity(s, err);
 			break;
 		case REIN_BOX_MSG_NET:
-			rc = on_net(s, &note, fds, err);
+			rc = rein_gate_attach(&s->gate, note.has, note.status, fds, rein_fds_count(fds, REIN_BOX_FDS),
+					      err);
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);

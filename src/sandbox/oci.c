@@ -264,16 +264,6 @@ static int prepare_executor(struct session *s, struct rein_err *err)
 	return 0;
 }
 
-/* The gate's sockets, made inside. What the command sends before they are given waits in them. */
-static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS], struct rein_err *err)
-{
-	size_t n = 0;
-
-	while (n < REIN_BOX_FDS && fds[n] >= 0)
-		n++;
-	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
-}
-
 static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
 	int next = 0;
@@ -294,7 +284,9 @@ static int hear_executor(struct session *s, struct rein_err *err)
 	       rein_fds_receive(s->control, &note, sizeof(note), fds, REIN_BOX_FDS, MSG_DONTWAIT) ==
 		       (ssize_t)sizeof(note)) {
 		if (note.kind == REIN_BOX_MSG_NET)
-			rc = on_net(s, &note, fds, err);
+			/* made inside; what the command sends before they are given waits in them */
+			rc = rein_gate_attach(&s->gate, note.has, note.status, fds, rein_fds_count(fds, REIN_BOX_FDS),
+					      err);
 		if (note.kind == REIN_BOX_MSG_GUEST || note.kind == REIN_BOX_MSG_GONE)
 			rein_door_note(&s->door, &note, fds);
 		s->ready |= note.kind == REIN_BOX_MSG_READY;
