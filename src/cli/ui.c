@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,29 @@ int rein_fail(const struct rein_err *err, bool json)
 	}
 	rein_say("%s%s%s", rein_ui(stderr, REIN_RED), err->msg, rein_ui_off(stderr));
 	return rein_code_exit(err->code);
+}
+
+int rein_ui_key(const char *question)
+{
+	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	struct termios old, raw;
+	char c = 'k';
+
+	fflush(stderr);
+	if (tty < 0 || tcgetattr(tty, &old) < 0)
+		return 'k';
+	raw = old;
+	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	/* flush first, then ask: what is typed after the question counts */
+	tcsetattr(tty, TCSAFLUSH, &raw);
+	fputs(question, stderr);
+	while (read(tty, &c, 1) < 0 && errno == EINTR)
+		;
+	tcsetattr(tty, TCSANOW, &old);
+	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
+	return c;
 }
 
 /* A few results may be alive at once, as arguments of one call. */

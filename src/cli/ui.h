@@ -25,6 +25,9 @@ void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on w
 /* The one place that prints an error and turns it into an exit status. */
 int rein_fail(const struct rein_err *err, bool json);
 
+/* Ask, and take one key without waiting for Enter; 'k' where there is no terminal. */
+int rein_ui_key(const char *question);
+
 /* Static buffers, a few at a time. */
 const char *rein_ui_path(const char *path);    /* escaped */
 const char *rein_ui_count(uint64_t n);	       /* 1,204 */

@@ -1,41 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, running, settling: the stages in order. */
+/* Opening and running: the stages in order. */
 #include "engine/engine.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/clock.h"
 #include "effects/scan.h"
 #include "engine/credentials.h"
-#include "engine/execs.h"
-#include "engine/limits.h"
 #include "engine/live.h"
 #include "engine/masks.h"
 #include "engine/network.h"
 #include "engine/reader.h"
-#include "engine/refusals.h"
-#include "engine/refused.h"
 #include "engine/settings.h"
-#include "engine/validate.h"
 #include "engine/warm.h"
 #include "record/redact.h"
-#include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/launch.h"
-#include "sandbox/oci.h"
-#include "sandbox/pool.h"
 #include "sandbox/warm.h"
 #include "sys/priv.h"
 #include "sys/tree.h"
-
-extern char **environ;
 
 #ifndef REIN_LIBEXECDIR
 #define REIN_LIBEXECDIR "/usr/local/libexec/rein"
@@ -215,161 +202,6 @@ static int describe(struct rein_run *r, char **argv, struct rein_err *err)
 	return rein_engine_name(&r->trail, t, argv, err);
 }
 
-/* Several commands in one transaction: what the earlier ones copied still counts. */
-static int run_box(const struct rein_engine *e, const struct rein_box_spec *spec, struct rein_run *r,
-		   struct rein_err *err)
-{
-	struct rein_linked_list before = r->result.linked;
-	bool ahead = r->box;
-	struct rein_net_report net = r->result.net;
-	int rc;
-
-	if (!ahead) {
-		r->box = rein_pool_take(e->pool, spec->net);
-		ahead = r->box;
-	}
-	if (!ahead && rein_box_open(spec->net, e->box_program, &r->box, err) < 0)
-		return -err->code;
-	r->result.linked = (struct rein_linked_list){0};
-	r->result.net = (struct rein_net_report){0};
-	rc = rein_box_run(r->box, spec, &r->result, err);
-	if (!ahead) /* else it comes down while its effects are looked at */
-		rein_box_close(take_ptr(r->box));
-	rein_pool_fill(e->pool);
-	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
-		rc = rein_err_nomem(err);
-	r->result.linked = before;
-	rein_net_report_add(&net, &r->result.net);
-	rein_net_report_done(&r->result.net);
-	r->result.net = net;
-	return rc;
-}
-
-static int sync_trail(void *arg, struct rein_err *err)
-{
-	return rein_trail_sync(arg, err);
-}
-
-struct errand {
-	const struct rein_engine *e;
-	const struct rein_run *r;
-};
-
-static void meanwhile(void *arg)
-{
-	const struct errand *x = arg;
-
-	rein_tx_tidy(&x->e->state, &x->r->tx);
-}
-
-static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_box_spec *spec,
-		   struct rein_run *r, struct rein_err *err)
-{
-	auto_free char *dir = rein_asprintf("%s/txn/%s", e->state.dir, r->tx.id);
-	auto_free char *id = rein_asprintf("rein-%s", r->tx.id);
-	const struct rein_runtime *backend = rein_runtime_find(o->backend, err);
-
-	if (!backend)
-		return -err->code;
-	if (!dir || !id)
-		return rein_err_nomem(err);
-	return rein_oci_run(backend, spec, e->box_program, dir, id, &r->result, err);
-}
-
-static void free_judge(struct rein_exec_judge_state **s)
-{
-	if (*s)
-		rein_exec_judge_done(*s);
-	rein_free(*s);
-}
-
-static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
-		  struct rein_err *err)
-{
-	auto_(rein_env_done) struct rein_env env = {0};
-	auto_strlist struct rein_strlist over = {0}, hidden = {0};
-	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
-	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
-	struct rein_env_opts eo = {
-		.environ = environ,
-		.set = o->env.v,
-		.files = o->env_file.v,
-		.defaults = r->view.env.v,
-		.cwd = r->view.cwd,
-	};
-	struct errand errand = {e, r};
-	struct rein_box_spec spec = {
-		.argv = o->argv,
-		.cwd = r->view.cwd,
-		.hostname = "rein",
-		.roots = r->tx.roots,
-		.nroots = r->tx.nroots,
-		.layer = r->warm ? &r->warm->layer : NULL,
-		.paths = r->view.paths,
-		.npaths = r->view.npaths,
-		.whole_system = r->view.whole_root,
-		.mounts = &r->view.mounts,
-		.net = r->net,
-		.watch_links = r->links,
-		.network = r->network,
-		.sockets = o->sockets.v,
-		.nested = o->nested,
-		.caps = o->caps,
-		.timeout_ns = o->timeout_ns,
-		.idle_timeout_ns = o->idle_timeout_ns,
-		.before_start = sync_trail, /* while the box is built */
-		.before_start_arg = &r->trail,
-		.meanwhile = r->has_tx ? meanwhile : NULL,
-		.meanwhile_arg = &errand,
-	};
-
-	if (rein_engine_limits(o, r->policy, &r->settings, &spec.limits, err) < 0)
-		return -err->code;
-	if (!spec.timeout_ns)
-		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
-	if (!spec.idle_timeout_ns)
-		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
-	if (rein_network_env(r, &over, err) < 0 || rein_credentials_env(r, &over, err) < 0)
-		return -err->code;
-	eo.over = over.v;
-	eo.without = r->credential_vars.v;
-	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
-		return -err->code;
-	spec.watch = &watcher.watch;
-	if (o->watch) {
-		judge = rein_calloc(1, sizeof(*judge));
-		if (!judge)
-			return rein_err_nomem(err);
-		*judge = (struct rein_exec_judge_state){
-			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace,
-			.watcher = &watcher};
-		spec.watch_execs = true;
-		spec.exec_judge = rein_engine_judge_exec;
-		spec.exec_judge_arg = judge;
-	}
-	spec.watch_files = o->watch_files;
-	if (o->watch_files && rein_engine_hidden(r, &hidden) < 0)
-		return rein_err_nomem(err);
-	spec.hidden = hidden.v;
-	spec.envp = env.envp.v;
-	r->env_dropped = env.dropped;
-	env.dropped = (struct rein_strlist){0};
-	if (watcher.canaries.rules) {
-		spec.paths = watcher.canaries.rules;
-		spec.npaths = watcher.canaries.nrules;
-	}
-	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(e, &spec, r, err) < 0)
-		return -err->code;
-	watcher.over = true;
-	if (r->result.end == REIN_BOX_LIMIT) {
-		char text[128];
-
-		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
-		rein_engine_violation(&watcher, REIN_VIOLATION_RESOURCE, text);
-	}
-	return 0;
-}
-
 static int scan(struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < r->tx.nroots; i++)
@@ -495,89 +327,10 @@ int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, stru
 	return 0;
 }
 
-/* Refused: on the record, and durable, because the refusal is what will be asked about. */
-static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_code code, struct rein_err *err)
-{
-	const struct rein_decision *d = &r->judged.before;
-	struct rein_err ignored = {0};
-
-	rein_refusals_note(e->state.dir, r->trail.who.agent, r->trail.who.session, d->rule ? d->rule : "",
-			   r->trail.digest, rein_now_ns(), &r->judged.repeated, &ignored);
-	if (rein_trail_sync(&r->trail, err) < 0)
-		return -err->code;
-	return rein_err_set(err, (int)code, "%s", d->reason);
-}
-
-/* [E1] */
-static int admit(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
-{
-	char here[PATH_MAX];
-	size_t argc = 0;
-	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
-				.argv = (const char *const *)o->argv,
-				/* one spelling: the workspace's path is a resolved one */
-				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
-				.home = getenv("HOME"),
-				.workspace = r->view.workspace,
-				.environ_ = (const char *const *)environ};
-	bool yes;
-
-	while (o->argv[argc])
-		argc++;
-	a.argc = argc;
-	if (rein_judge_action(&r->judged, r->policy, &a, &o->who, err) < 0 ||
-	    rein_trail_asked(&r->trail, &a, &r->judged.before, err) < 0)
-		return -err->code;
-	switch (rein_decision_enforced(&r->judged.before)) {
-	case REIN_HOLD:
-		if (!r->judged.must_hold)
-			snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s",
-				 r->judged.before.reason);
-		r->judged.must_hold = true;
-		return 0;
-	case REIN_ALLOW:
-		return 0;
-	case REIN_ASK:
-		if (!o->ask)
-			return refuse(e, r, REIN_E_APPROVAL, err);
-		yes = o->ask(o->ask_arg, &r->judged);
-		if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
-			return -err->code;
-		if (!yes)
-			return refuse(e, r, REIN_E_DENIED, err);
-		r->judged.approved = true;
-		return 0;
-	default:
-		return refuse(e, r, REIN_E_DENIED, err);
-	}
-}
-
-int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
-			struct rein_err *err)
-{
-	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
-	if (r->execs) {
-		rein_box_close(take_ptr(r->box));
-		rein_warm_free(take_ptr(r->warm));
-		if (rein_tx_reopen(&r->tx, err) < 0)
-			return -err->code;
-	}
-	r->execs++;
-	if (rein_trail_start(&r->trail, &r->tx, err) < 0 || launch(e, o, r, err) < 0)
-		return -err->code;
-	r->tx.ended_ns = rein_now_ns();
-	r->tx.status = r->result.status;
-	r->tx.end = r->result.end;
-	if (r->has_tx && (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
-			  rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0))
-		return -err->code;
-	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
-}
-
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
-	if (admit(e, o, r, err) < 0)
+	if (rein_engine_admit_(e, o, r, err) < 0)
 		return -err->code;
 	return rein_engine_launch_(e, o, r, err);
 }
@@ -608,67 +361,6 @@ int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_e
 	return 0;
 }
 
-/* Timeouts and lost boxes are rolled back whatever the effects: nobody has to judge them. */
-static bool was_ended(const struct rein_run *r)
-{
-	return r->result.end != REIN_BOX_EXITED && r->result.end != REIN_BOX_SIGNALED;
-}
-
-/* What cannot be judged is not lost, and not committed: it waits for a person. */
-static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, const struct rein_aftermath *a,
-			 struct rein_err *err)
-{
-	struct rein_err why = {0};
-
-	while (rein_judge_effects(&r->judged, r->policy, a, &o->who, &why) < 0) {
-		if (why.code == REIN_E_NOMEM) {
-			*err = why;
-			return -err->code;
-		}
-		if (rein_master_own_files(why.sys))
-			continue;
-		r->judged.after = (struct rein_decision){
-			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .minimum = 1};
-		snprintf(r->judged.after.reason, sizeof(r->judged.after.reason), "%.300s", why.msg);
-		r->judged.has_after = true;
-		break;
-	}
-	return 0;
-}
-
-int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
-		      struct rein_err *err)
-{
-	struct rein_aftermath a = {.tx = &r->tx,
-				   .changes = &r->changes,
-				   .workspace = r->view.workspace,
-				   .home = getenv("HOME"),
-				   .status = r->result.status,
-				   .killed = was_ended(r),
-				   .discard = o->discard || was_ended(r)};
-
-	auto_free const char **hosts = NULL;
-
-	if (!r->has_tx)
-		return 0;
-	hosts = rein_calloc(r->result.net.nhosts + 1, sizeof(*hosts));
-	if (!hosts)
-		return rein_err_nomem(err);
-	for (size_t i = 0; i < r->result.net.nhosts; i++)
-		hosts[i] = r->result.net.hosts[i].name;
-	a.hosts = hosts;
-	if (judge_or_hold(o, r, &a, err) < 0)
-		return -err->code;
-	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
-		int rc = rein_validate(e, o, r, err);
-
-		/* what the checks themselves wrote is judged as well */
-		if (rc < 0 || (rc == 0 && r->settings.validate.n && judge_or_hold(o, r, &a, err) < 0))
-			return -err->code;
-	}
-	return rein_trail_effects(&r->trail, &r->tx, &r->changes, &r->judged.after, err);
-}
-
 int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err *err)
 {
 	if (!r->has_tx)
@@ -694,7 +386,7 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	 * policy gives it is in one of its own, as it is without a policy.
 	 */
 	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
-	    admit(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
+	    rein_engine_admit_(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
 	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
 	    rein_engine_judge(e, o, ret, err) == 0)
 		return 0;

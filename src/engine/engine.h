@@ -126,7 +126,10 @@ int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, stru
  */
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err);
-/* The same without asking anybody: for commands the policy itself names. */
+/* Its first half: judge it, and ask where somebody is to be asked [E1]. */
+int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		       struct rein_err *err);
+/* The second, which asks nobody: also for commands the policy itself names. */
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err);
 /* Name a transaction by its command, without the secrets in it. */

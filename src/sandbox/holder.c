@@ -22,15 +22,14 @@ static int take(struct rein_holder *h, const struct rein_plan *plan, struct rein
 	struct pollfd p = {.fd = h->spawn.control, .events = POLLIN};
 	struct rein_box_note note;
 	int fds[REIN_BOX_FDS], rc = 1;
-	size_t n = 0;
+	unsigned n;
 
 	while (poll(&p, 1, PATIENCE_MS) < 0 && errno == EINTR)
 		;
 	if (rein_fds_receive(h->spawn.control, &note, sizeof(note), fds, REIN_BOX_FDS, MSG_DONTWAIT) !=
 	    (ssize_t)sizeof(note))
 		return rein_err_set(err, REIN_E_FAILED, "the holder of the network did not begin");
-	while (n < REIN_BOX_FDS && fds[n] >= 0)
-		n++;
+	n = rein_fds_count(fds, REIN_BOX_FDS);
 	if (note.kind == REIN_BOX_MSG_FAIL)
 		rc = rein_explain_step(&note, plan, err);
 	else if (note.kind == REIN_BOX_MSG_NET)

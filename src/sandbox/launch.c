@@ -11,10 +11,8 @@
 #include "sandbox/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -25,6 +23,7 @@
 #include "base/str.h"
 #include "sandbox/console.h"
 #include "sandbox/door.h"
+#include "sandbox/executor.h"
 #include "sandbox/explain.h"
 #include "sandbox/filter.h"
 #include "sandbox/idle.h"
@@ -33,18 +32,11 @@
 #include "sandbox/net/start.h"
 #include "sandbox/outlet.h"
 #include "sandbox/plan.h"
+#include "sandbox/result.h"
 #include "sandbox/spawn.h"
 #include "sandbox/supervise.h"
-#include "sys/caps.h"
 #include "sys/passfd.h"
-#include "sys/priv.h"
 #include "sys/sys.h"
-
-struct rein_box {
-	struct rein_spawn spawn;
-	const char *program; /* the caller's, for as long as the box is open */
-	bool reaped;
-};
 
 struct session {
 	const struct rein_box_spec *spec;
@@ -74,20 +66,9 @@ struct session {
 static const int passed_on[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
 
-static uint32_t ordered_flags(enum rein_net net)
-{
-	uint32_t flags = rein_is_root() ? REIN_PLAN_IDENTITY : REIN_PLAN_USERNS;
-
-	if (geteuid() == 0)
-		flags |= REIN_PLAN_ROOT;
-	if (net != REIN_NET_HOST)
-		flags |= REIN_PLAN_NETNS;
-	return flags;
-}
-
 static uint32_t plan_flags(const struct rein_box_spec *spec)
 {
-	uint32_t flags = ordered_flags(spec->net);
+	uint32_t flags = rein_executor_flags_(spec->net);
 
 	if (spec->nroots && rein_streq(spec->roots[0].real, "/"))
 		flags |= REIN_PLAN_PIVOT;
@@ -205,39 +186,11 @@ static void look_up(struct session *s)
 	rein_door_open(&s->door);
 }
 
-/* Every id of ours to itself: the box's namespace sees what we see, and has no right over it. */
-static int write_identity(pid_t pid, const char *name, struct rein_err *err)
-{
-	char path[64], ours[64], from[4096], to[4096];
-	unsigned long first, outer, n;
-	size_t used = 0;
-	FILE *f;
-
-	snprintf(ours, sizeof(ours), "/proc/self/%s", name);
-	f = fopen(ours, "re");
-	if (!f)
-		return rein_err_errno(err, "open %s", ours);
-	while (fgets(from, sizeof(from), f) && used + 64 < sizeof(to))
-		if (sscanf(from, "%lu %lu %lu", &first, &outer, &n) == 3)
-			used += (size_t)snprintf(to + used, sizeof(to) - used, "%lu %lu %lu\n", first,
-						 first, n);
-	fclose(f);
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	{
-		auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-		if (fd < 0 || write(fd, to, used) != (ssize_t)used)
-			return rein_err_errno(err, "write %s", path);
-	}
-	return 0;
-}
-
 static int map_identity(struct session *s, struct rein_err *err)
 {
 	struct rein_box_note note = {.kind = REIN_BOX_MSG_MAPPED};
 
-	if (write_identity(s->box->pid, "uid_map", err) < 0 ||
-	    write_identity(s->box->pid, "gid_map", err) < 0)
+	if (rein_executor_map_(s->owner, err) < 0)
 		return -err->code;
 	send_note(s, &note);
 	return 0;
@@ -248,16 +201,6 @@ static int receive(struct session *s, struct rein_box_note *note, int fds[REIN_B
 {
 	return rein_fds_receive(s->box->control, note, sizeof(*note), fds, REIN_BOX_FDS, MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(*note);
-}
-
-static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS],
-		  struct rein_err *err)
-{
-	size_t n = 0;
-
-	while (n < REIN_BOX_FDS && fds[n] >= 0)
-		n++;
-	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
 }
 
 static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
@@ -291,7 +234,8 @@ static int on_note(struct session *s, struct rein_err *err)
 			rc = map_identity(s, err);
 			break;
 		case REIN_BOX_MSG_NET:
-			rc = on_net(s, &note, fds, err);
+			rc = rein_gate_attach(&s->gate, note.has, note.status, fds, rein_fds_count(fds, REIN_BOX_FDS),
+					      err);
 			break;
 		case REIN_BOX_MSG_READY:
 			on_ready(s, &note, fds);
@@ -441,12 +385,6 @@ static int attend(struct session *s, struct rein_err *err)
 	}
 }
 
-static uint64_t usage_ns(const struct rusage *ru)
-{
-	return ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
-	       ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
-}
-
 /* The box is dead: collect it and say how it ended. */
 static int conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret,
 		    struct rein_err *err)
@@ -464,8 +402,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		err->sys = s->end.sys;
 		return -err->code;
 	}
-	r.cpu_ns = usage_ns(ru);
-	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
+	rein_result_usage(&r, ru);
 	if (s->ended) {
 		int st = s->end.status;
 
@@ -480,21 +417,11 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.end = REIN_BOX_STOPPED;
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
-	r.limits = s->spec->limits;
-	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
-	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
-	r.hit = s->keeper.hit;
-	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
-	r.usage = s->keeper.usage;
+	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
 	if (r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
-	if (s->keeper.cpu_ns > r.cpu_ns)
-		r.cpu_ns = s->keeper.cpu_ns;
-	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
-	r.net = s->gate.report;
 	if (r.status)
 		r.net.noway = rein_noway_count(&s->noway);
-	s->gate.report = (struct rein_net_report){0};
 	*ret = r;
 	return 0;
 }
@@ -511,25 +438,6 @@ static void block_signals(sigset_t *old, int *fd)
 	*fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void reap(struct rein_box *box, struct rusage *ru)
-{
-	siginfo_t si;
-
-	if (box->reaped)
-		return;
-	while (sys_waitid(P_PIDFD, (id_t)box->spawn.pidfd, &si, WEXITED, ru) < 0 && errno == EINTR)
-		;
-	box->reaped = true;
-}
-
-static void end(struct rein_box *box)
-{
-	if (!box->reaped)
-		sys_pidfd_send_signal(box->spawn.pidfd, SIGKILL);
-	reap(box, NULL);
-	rein_spawn_done(&box->spawn);
-}
-
 /*
  * What must hold from a box's first step, a control group or streams of ours, came too late for one
  * that was started ahead: another takes its place.
@@ -543,16 +451,9 @@ static int start(struct session *s, struct rein_err *err)
 		.streams = s->outlet.given,
 	};
 
-	if (with.njoin || with.processors || with.streams[1] >= 0 || with.streams[2] >= 0) {
-		struct rein_box *box = s->owner;
-		struct rein_spawn again;
-
-		if (rein_spawn_begin(box->spawn.flags, box->program, &with, &again, err) < 0)
-			return -err->code;
-		end(box);
-		box->spawn = again;
-		box->reaped = false;
-	}
+	if ((with.njoin || with.processors || with.streams[1] >= 0 || with.streams[2] >= 0) &&
+	    rein_executor_replace_(s->owner, &with, err) < 0)
+		return -err->code;
 	if (s->plan->flags & REIN_PLAN_GATE && s->gate.control < 0 &&
 	    rein_gate_start(s->spec, s->owner->program, &s->gate, err) < 0)
 		return -err->code;
@@ -607,7 +508,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	if (rc < 0)
 		kill_box(s, REIN_BOX_LOST);
 	if (rc < 0 || !s->ended)
-		reap(s->owner, &ru);
+		rein_executor_reap_(s->owner, &ru);
 	rein_supervisor_end(&s->supervisor);
 	rein_gate_end(&s->gate);
 	rein_gate_hear(&s->gate, s->spec->watch, true);
@@ -619,54 +520,6 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	rein_noway_close(&s->noway);
 	rein_supervisor_done(&s->supervisor);
 	return rc;
-}
-
-static int open_box(enum rein_net net, const char *box_program, const struct rein_spawn_with *with,
-		    struct rein_box **ret, struct rein_err *err)
-{
-	struct rein_box *box = rein_alloc(sizeof(*box));
-
-	if (!box)
-		return rein_err_nomem(err);
-	if (rein_spawn_begin(ordered_flags(net), box_program, with, &box->spawn, err) < 0) {
-		rein_free(box);
-		return -err->code;
-	}
-	box->program = box_program;
-	*ret = box;
-	return 0;
-}
-
-int rein_box_open(enum rein_net net, const char *box_program, struct rein_box **ret,
-		  struct rein_err *err)
-{
-	return open_box(net, box_program, NULL, ret, err);
-}
-
-int rein_box_open_early(enum rein_net net, const char *box_program, struct rein_box **ret,
-			struct rein_err *err)
-{
-	auto_close int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int streams[3] = {nothing, nothing, nothing};
-
-	if (nothing < 0)
-		return rein_err_errno(err, "/dev/null");
-	if (open_box(net, box_program, &(struct rein_spawn_with){.streams = streams}, ret, err) < 0)
-		return -err->code;
-	(*ret)->spawn.early = true;
-	return 0;
-}
-
-bool rein_box_fits(const struct rein_box *box, enum rein_net net)
-{
-	return ordered_flags(net) == box->spawn.flags;
-}
-
-bool rein_box_lives(const struct rein_box *box)
-{
-	struct pollfd fd = {.fd = box->spawn.pidfd, .events = POLLIN};
-
-	return poll(&fd, 1, 0) == 0;
 }
 
 int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
@@ -714,14 +567,6 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	rein_free(s.plan);
 	return rc;
-}
-
-void rein_box_close(struct rein_box *box)
-{
-	if (!box)
-		return;
-	end(box);
-	rein_free(box);
 }
 
 int rein_box_launch(const struct rein_box_spec *spec, const char *box_program,

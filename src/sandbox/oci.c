@@ -1,82 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * See oci.h. A child enters a mount namespace of its own, mounts what the bundle needs and becomes the
- * runtime; everything it mounted goes away with it.
- */
+/* See oci.h. What can be done is checked, everything made ready, and the box attended to while it lives. */
 #include "sandbox/oci.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/caller.h"
-#include "sandbox/console.h"
-#include "sandbox/door.h"
-#include "sandbox/explain.h"
 #include "sandbox/filter.h"
-#include "sandbox/holder.h"
-#include "sandbox/inlet.h"
-#include "sandbox/net/start.h"
-#include "sandbox/idle.h"
-#include "sandbox/keep.h"
-#include "sandbox/ocibundle.h"
-#include "sandbox/outlet.h"
-#include "sandbox/runtime.h"
-#include "sandbox/supervise.h"
-#include "sys/priv.h"
+#include "sandbox/ocirun.h"
 #include "sys/passfd.h"
+#include "sys/priv.h"
 #include "sys/sys.h"
-
-struct session {
-	const struct rein_runtime *backend;
-	const struct rein_box_spec *spec;
-	struct rein_bundle bundle;
-	struct rein_plan *plan;
-	struct rein_keeper keeper;
-	struct rein_outlet outlet;
-	struct rein_inlet inlet;
-	struct rein_gate gate;
-	struct rein_holder holder; /* of the network, where the runtime's kernel is its own */
-	struct rein_supervisor supervisor;
-	struct rein_door door;
-	struct rein_console console; /* where our executor is inside; else streams are pipes */
-	const char *id;
-	char pid_file[PATH_MAX];
-	struct rein_runtime_root root;
-	pid_t pid;
-	int pidfd, signals;
-	int control, theirs; /* to the executor inside; -1: there is none */
-	int memory;	     /* its plan */
-	struct rein_box_note end;
-	int status;
-	uint64_t started_ns, deadline_ns, paused_ns;
-	struct rein_idle idle;
-	bool slept; /* for as long as it may be idle */
-	enum rein_box_end why;
-	bool paused, listed, ready;
-	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
-};
 
 #define LEAVE_OUT "leave it out, or use the built-in box (--backend box)"
 #define ANOTHER	  "leave it out, or use the built-in box, oci:crun or oci:runc"
 
 /* What this way of running cannot do, before anything is done. */
-static int check(const struct session *s, struct rein_err *err)
+static int check(const struct rein_ocirun *s, struct rein_err *err)
 {
 	bool alien = !s->backend->executor; /* a kernel of its own, in which nobody of ours is */
 	const struct {
@@ -101,7 +53,7 @@ static int check(const struct session *s, struct rein_err *err)
 	return 0;
 }
 
-static int make_plan(struct session *s, struct rein_err *err)
+static int make_plan(struct rein_ocirun *s, struct rein_err *err)
 {
 	struct rein_plan_setup setup = {
 		.flags = REIN_PLAN_ROOT, .uid = geteuid(), .gid = getegid(), .bundle = s->gate.bundle};
@@ -139,7 +91,7 @@ static int make_plan(struct session *s, struct rein_err *err)
 }
 
 /* Only control groups can keep these for a runtime's processes. */
-static int check_limits(const struct session *s, struct rein_err *err)
+static int check_limits(const struct rein_ocirun *s, struct rein_err *err)
 {
 	static const enum rein_limit need[] = {REIN_LIMIT_MEMORY, REIN_LIMIT_PROCESSES, REIN_LIMIT_CPU,
 					       REIN_LIMIT_CPU_TIME};
@@ -153,127 +105,7 @@ static int check_limits(const struct session *s, struct rein_err *err)
 	return 0;
 }
 
-/* Clear of the numbers the executor expects its descriptors at. */
-static int above(int fd)
-{
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-
-	rein_closep_(&fd);
-	return high;
-}
-
-static _Noreturn void child(const struct session *s, int report)
-{
-	const char *argv[REIN_RUNTIME_WORDS];
-	int null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
-	struct rein_err err = {0};
-	sigset_t none;
-	size_t n;
-
-	for (size_t i = 0; i < s->keeper.group.njoin; i++)
-		if (write(s->keeper.group.join[i], "0", 1) != 1) {
-			rein_err_errno(&err, "join the control group");
-			goto failed;
-		}
-	for (int fd = 1; fd <= 2; fd++)
-		if (s->outlet.given[fd] >= 0)
-			dup2(s->outlet.given[fd], fd);
-	if (s->inlet.given >= 0)
-		dup2(s->inlet.given, 0);
-	/* the user's terminal is not for the box, and nothing of it for the runtime: the box opens one of its own */
-	for (int fd = 0; fd <= 2; fd++)
-		if (s->console.relay.mask & 1u << fd && (fd == 0 || s->outlet.given[fd] < 0) && dup2(null, fd) < 0) {
-			rein_err_errno(&err, "descriptors of the box");
-			goto failed;
-		}
-	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setsid(); /* the caller's terminal is not the command's to type into */
-	/* nothing else says which network it is to have: without this one it would be the host's */
-	if (s->plan->flags & REIN_PLAN_HOLDER && setns(s->holder.netns, CLONE_NEWNET) < 0) {
-		rein_err_errno(&err, "enter the network");
-		goto failed;
-	}
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
-		rein_err_errno(&err, "enter a mount namespace");
-		goto failed;
-	}
-	rein_runtime_shield(s->backend);
-	if (rein_bundle_mount(&s->bundle, &err) < 0)
-		goto failed;
-	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
-	if (s->theirs >= 0) {
-		/*
-		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
-		 * files that are its streams to the container's user: standard input goes round it.
-		 */
-		if (dup2(s->memory, REIN_BOX_PLAN_FD) < 0 || dup2(s->theirs, REIN_BOX_CONTROL_FD) < 0 ||
-		    dup2(fcntl(0, F_GETFD) < 0 ? null : 0, REIN_BOX_INPUT_FD) < 0 || dup2(null, 0) < 0) {
-			rein_err_errno(&err, "descriptors of the box");
-			goto failed;
-		}
-		argv[n++] = "--preserve-fds";
-		argv[n++] = "3";
-	}
-	argv[n++] = "--pid-file";
-	argv[n++] = s->pid_file;
-	argv[n++] = "--bundle";
-	argv[n++] = s->bundle.dir;
-	argv[n++] = s->id;
-	argv[n] = NULL;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* the descriptor that tells of a failure closes by itself when there is none */
-	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
-	close_range((unsigned)report + 1, ~0u, 0);
-	rein_runtime_exec(argv);
-	rein_err_errno(&err, "run %s", argv[0]);
-failed:
-	if (write(report, &err, sizeof(err)) < 0)
-		_exit(126);
-	_exit(125);
-}
-
-/* All the executor will ask for is in its socket before it is there. */
-static int prepare_executor(struct session *s, struct rein_err *err)
-{
-	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-	const struct rein_box_order order = {.magic = REIN_PLAN_MAGIC,
-					     .flags = s->plan->flags & REIN_PLAN_ORDERED,
-					     .uid = s->plan->uid,
-					     .gid = s->plan->gid};
-	static const struct rein_box_note notes[] = {{.kind = REIN_BOX_MSG_PLAN}, {.kind = REIN_BOX_MSG_GO}};
-	int pair[2];
-
-	if (!s->backend->executor)
-		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return rein_err_errno(err, "control socket");
-	s->control = above(pair[0]);
-	s->theirs = above(pair[1]);
-	s->memory = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	if (s->control < 0 || s->theirs < 0 || s->memory < 0 ||
-	    write(s->memory, s->plan, s->plan->size) != (ssize_t)s->plan->size ||
-	    fcntl(s->memory, F_ADD_SEALS, seals) < 0 ||
-	    send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
-		return rein_err_errno(err, "write the plan");
-	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
-		if (send(s->control, &notes[i], sizeof(notes[i]), MSG_NOSIGNAL) != (ssize_t)sizeof(notes[i]))
-			return rein_err_errno(err, "control socket");
-	return 0;
-}
-
-/* The gate's sockets, made inside. What the command sends before they are given waits in them. */
-static int on_net(struct session *s, const struct rein_box_note *note, const int fds[REIN_BOX_FDS], struct rein_err *err)
-{
-	size_t n = 0;
-
-	while (n < REIN_BOX_FDS && fds[n] >= 0)
-		n++;
-	return rein_gate_attach(&s->gate, note->has, note->status, fds, n, err);
-}
-
-static void on_ready(struct session *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
+static void on_ready(struct rein_ocirun *s, const struct rein_box_note *note, int fds[REIN_BOX_FDS])
 {
 	int next = 0;
 
@@ -284,7 +116,7 @@ static void on_ready(struct session *s, const struct rein_box_note *note, int fd
 }
 
 /* What it has to say; the last word is kept. */
-static int hear_executor(struct session *s, struct rein_err *err)
+static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 {
 	struct rein_box_note note;
 	int fds[REIN_BOX_FDS], rc = 0;
@@ -293,7 +125,9 @@ static int hear_executor(struct session *s, struct rein_err *err)
 	       rein_fds_receive(s->control, &note, sizeof(note), fds, REIN_BOX_FDS, MSG_DONTWAIT) ==
 		       (ssize_t)sizeof(note)) {
 		if (note.kind == REIN_BOX_MSG_NET)
-			rc = on_net(s, &note, fds, err);
+			/* made inside; what the command sends before they are given waits in them */
+			rc = rein_gate_attach(&s->gate, note.has, note.status, fds, rein_fds_count(fds, REIN_BOX_FDS),
+					      err);
 		if (note.kind == REIN_BOX_MSG_GUEST || note.kind == REIN_BOX_MSG_GONE)
 			rein_door_note(&s->door, &note, fds);
 		s->ready |= note.kind == REIN_BOX_MSG_READY;
@@ -312,42 +146,8 @@ static int hear_executor(struct session *s, struct rein_err *err)
 	return rc;
 }
 
-static int start(struct session *s, struct rein_err *err)
-{
-	auto_close int ours = -1;
-	struct rein_err why = {0};
-	int pipes[2], report;
-
-	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
-		return -err->code;
-	if (pipe2(pipes, O_CLOEXEC) < 0)
-		return rein_err_errno(err, "pipe");
-	ours = pipes[0];
-	report = above(pipes[1]);
-	if (report < 0)
-		return rein_err_errno(err, "pipe");
-	s->pid = fork();
-	if (s->pid == 0)
-		child(s, report);
-	close(report);
-	rein_closep_(&s->theirs);
-	s->theirs = -1;
-	if (s->pid < 0)
-		return rein_err_errno(err, "fork");
-	s->pidfd = sys_pidfd_open(s->pid, 0);
-	if (read(ours, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
-		waitpid(s->pid, NULL, 0);
-		*err = why;
-		return -err->code;
-	}
-	if (s->spec->meanwhile)
-		s->spec->meanwhile(s->spec->meanwhile_arg);
-	rein_keep_start(&s->keeper, 0); /* its processes are the runtime's, and counted by the group */
-	return rein_outlet_start(&s->outlet, err) < 0 ? -err->code : rein_inlet_start(&s->inlet, err);
-}
-
 /* The runtime has written down which process its container's first one is. */
-static void look_for_init(struct session *s)
+static void look_for_init(struct rein_ocirun *s)
 {
 	auto_free char *path = rein_asprintf("%s/pid", s->bundle.dir);
 	auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
@@ -392,21 +192,21 @@ static void find_trees(struct rein_supervisor *v)
  * Whoever calls is behind the executor, so the container stands and its first process's root is the box's; he
  * waits until the runtime has told which process that is, but not for ever.
  */
-static int unattended(const struct session *s)
+static int unattended(const struct rein_ocirun *s)
 {
 	bool known = s->listed || rein_mono_ns() - s->started_ns > UNKNOWN_NS;
 
 	return s->supervisor.running || !known ? -1 : s->supervisor.listener;
 }
 
-static void answer(struct session *s)
+static void answer(struct rein_ocirun *s)
 {
 	if (s->listed && !s->supervisor.ndevs)
 		find_trees(&s->supervisor);
 	rein_supervisor_wake(&s->supervisor);
 }
 
-static void kill_it(struct session *s, enum rein_box_end why)
+static void kill_it(struct rein_ocirun *s, enum rein_box_end why)
 {
 	const struct timespec a_while = {.tv_nsec = 20000000};
 
@@ -425,7 +225,7 @@ static void kill_it(struct session *s, enum rein_box_end why)
 }
 
 /* By its freezer; else the executor stops all others, as in the built-in box; else as the runtime can. */
-static void pause_it(struct session *s, bool on)
+static void pause_it(struct rein_ocirun *s, bool on)
 {
 	const struct rein_box_note all = {.kind = REIN_BOX_MSG_SIGNAL, .status = on ? SIGSTOP : SIGCONT, .sys = 2};
 	const char *freezer = rein_cgroup_freezer(&s->keeper.group);
@@ -452,7 +252,7 @@ static void pause_it(struct session *s, bool on)
 		s->deadline_ns += now - s->paused_ns;
 }
 
-static void obey(struct session *s)
+static void obey(struct rein_ocirun *s)
 {
 	enum rein_ordered order = s->spec->watch ? s->spec->watch->ask(s->spec->watch->arg) : REIN_BOX_GO;
 
@@ -462,7 +262,7 @@ static void obey(struct session *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-static void on_signals(struct session *s)
+static void on_signals(struct rein_ocirun *s)
 {
 	struct signalfd_siginfo si;
 
@@ -481,7 +281,7 @@ static void on_signals(struct session *s)
 	}
 }
 
-static int attend(struct session *s, struct rein_err *err)
+static int attend(struct rein_ocirun *s, struct rein_err *err)
 {
 	enum { TERMINAL = 6 };
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
@@ -537,110 +337,7 @@ static int attend(struct session *s, struct rein_err *err)
 	}
 }
 
-static bool ordered_to_stop(const struct session *s)
-{
-	return s->spec->watch && s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP;
-}
-
-static void conclude(struct session *s, const struct rusage *ru, struct rein_box_result *ret)
-{
-	struct rein_box_result r = {
-		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
-
-	if (s->why == REIN_BOX_LOST && ordered_to_stop(s))
-		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
-	if (s->why == REIN_BOX_LOST) {
-		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
-		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
-	}
-	/* a group of the runtime's own below ours took the count of it away */
-	if (!s->keeper.hit.what && r.status == 128 + SIGKILL && s->spec->limits.v[REIN_LIMIT_MEMORY] &&
-	    s->keeper.usage.memory_peak + (1u << 20) >= s->spec->limits.v[REIN_LIMIT_MEMORY])
-		s->keeper.hit = (struct rein_limit_hit){REIN_LIMIT_MEMORY, s->keeper.usage.memory_peak,
-							s->spec->limits.v[REIN_LIMIT_MEMORY]};
-	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
-		r.end = REIN_BOX_LIMIT;
-	r.limits = s->spec->limits;
-	r.limits.v[REIN_LIMIT_TIME] = s->spec->timeout_ns;
-	r.limits.v[REIN_LIMIT_IDLE] = s->spec->idle_timeout_ns;
-	r.hit = s->keeper.hit;
-	memcpy(r.kept_by, s->keeper.by, sizeof(r.kept_by));
-	r.usage = s->keeper.usage;
-	r.cpu_ns = ((uint64_t)ru->ru_utime.tv_sec + (uint64_t)ru->ru_stime.tv_sec) * REIN_NS_PER_S +
-		   ((uint64_t)ru->ru_utime.tv_usec + (uint64_t)ru->ru_stime.tv_usec) * 1000ull;
-	if (s->keeper.cpu_ns > r.cpu_ns)
-		r.cpu_ns = s->keeper.cpu_ns;
-	r.max_rss_kib = (uint64_t)ru->ru_maxrss;
-	rein_supervisor_take(&s->supervisor, &r, &s->gate.report);
-	r.net = s->gate.report;
-	s->gate.report = (struct rein_net_report){0};
-	*ret = r;
-}
-
-/* The runtime ended by itself and there never was a command: its status says nothing of one. */
-static bool never_began(const struct session *s)
-{
-	bool began = s->backend->executor ? s->ready : access(s->pid_file, F_OK) == 0;
-
-	return !began && !s->signalled && s->why == REIN_BOX_LOST && !s->keeper.hit.what && !ordered_to_stop(s);
-}
-
-#define ALIEN_FAILED 128 /* runsc's own status */
-
-/* A runtime with a kernel of its own says only that it failed. That there is no such command can be seen from here. */
-static bool not_found(const struct session *s)
-{
-	const char *name = s->spec->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
-	char path[PATH_MAX];
-
-	if (s->backend->executor || s->why != REIN_BOX_LOST || !WIFEXITED(s->status) ||
-	    WEXITSTATUS(s->status) != ALIEN_FAILED || strchr(name, '/'))
-		return false;
-	for (;; dir++) {
-		size_t n = strcspn(dir, ":");
-
-		snprintf(path, sizeof(path), "%s/%.*s/%s", n && *dir == '/' ? "" : s->spec->cwd, (int)n, dir, name);
-		if (access(path, F_OK) == 0)
-			return false;
-		dir += n;
-		if (!*dir)
-			return true;
-	}
-}
-
-/* Did the executor inside get as far as the command? */
-static int explain(const struct session *s, struct rein_err *err)
-{
-	if (s->end.kind == REIN_BOX_MSG_FAIL)
-		return rein_explain_step(&s->end, s->plan, err);
-	if (s->end.kind == REIN_BOX_MSG_EXEC)
-		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
-				    s->spec->argv[0],
-				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
-	if (not_found(s))
-		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
-	if (never_began(s))
-		return rein_err_set(err, REIN_E_FAILED, "%s could not start the box: it ended with %s %d",
-				    s->backend->program, WIFSIGNALED(s->status) ? "signal" : "status",
-				    WIFSIGNALED(s->status) ? WTERMSIG(s->status) : WEXITSTATUS(s->status));
-	return 0;
-}
-
-/* Whatever the runtime left of itself, also after a kill: it may need a moment to see that all are dead. */
-static void clear_away(struct session *s)
-{
-	const struct timespec a_while = {.tv_nsec = 100000000};
-
-	for (int i = 0; i < 5; i++) {
-		s->root.deleted = rein_runtime_delete(s->backend, s->root.path, s->id);
-		/* one that had cleared up before says that there is no such container */
-		if (s->root.deleted || rmdir(s->root.path) == 0)
-			return;
-		nanosleep(&a_while, NULL);
-	}
-}
-
-static int run(struct session *s, struct rein_box_result *ret, struct rein_err *err)
+static int run(struct rein_ocirun *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
 	int rc;
@@ -648,7 +345,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
 		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
-	rc = start(s, err);
+	rc = rein_ocirun_start_(s, err);
 	if (rc < 0 && s->pidfd < 0)
 		return rc;
 	rc = rc < 0 ? rc : attend(s, err);
@@ -656,7 +353,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 		kill_it(s, REIN_BOX_LOST);
 	while (wait4(s->pid, &s->status, 0, &ru) < 0 && errno == EINTR)
 		;
-	clear_away(s);
+	rein_ocirun_clear_away_(s);
 	rc = rc < 0 ? rc : hear_executor(s, err);
 	rein_supervisor_end(&s->supervisor);
 	rein_door_close(&s->door);
@@ -669,29 +366,10 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	rein_keep_end(&s->keeper, 0, 0);
 	if (rc == 0)
-		rc = explain(s, err);
-	if (rc == 0)
-		conclude(s, &ru, ret);
+		rc = rein_ocirun_conclude_(s, &ru, ret, err);
 	rein_net_report_done(&s->gate.report);
 	rein_supervisor_done(&s->supervisor);
 	return rc;
-}
-
-/* With a kernel of its own, nothing of the caller's: see inlet.h. */
-static int open_streams(struct session *s, struct rein_err *err)
-{
-	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
-
-	unsigned terminals = s->console.relay.mask;
-
-	/* what the runtime itself has to say comes out where the box's own terminal is shown */
-	if (s->backend->executor && terminals & 4)
-		return rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, (terminals & 2) | (limit ? 0 : 2), err);
-	if (s->backend->executor)
-		return rein_outlet_open(&s->outlet, limit, terminals, err);
-	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
-		return -err->code;
-	return rein_inlet_open(&s->inlet, err);
 }
 
 int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec *spec, const char *box_program,
@@ -700,7 +378,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG,
 					SIGCONT, SIGTSTP, SIGWINCH /* to a terminal inside */};
 	auto_free char *bundle = rein_asprintf("%s/bundle", dir);
-	struct session s = {.backend = backend,
+	struct rein_ocirun s = {.backend = backend,
 			    .spec = spec,
 			    .id = id,
 			    .pidfd = -1,
@@ -744,13 +422,13 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 		rc = make_plan(&s, err);
 	s.bundle.plan = s.plan;
 	if (rc == 0)
-		rc = prepare_executor(&s, err);
+		rc = rein_ocirun_prepare_(&s, err);
 	if (rc == 0 && s.plan->flags & REIN_PLAN_HOLDER)
 		rc = rein_holder_start(s.plan, box_program, &s.gate, &s.holder, err);
 	if (rc == 0)
 		rc = rein_bundle_write(&s.bundle, err);
 	if (rc == 0)
-		rc = open_streams(&s, err);
+		rc = rein_ocirun_open_streams_(&s, err);
 	if (rc == 0)
 		rc = rein_runtime_root_open(s.backend, id, &s.root, err);
 	if (rc == 0)

@@ -73,3 +73,12 @@ ssize_t rein_fds_receive(int sock, void *p, size_t n, int *fds, unsigned max, in
 		take(&msg, fds, max);
 	return got;
 }
+
+unsigned rein_fds_count(const int *fds, unsigned max)
+{
+	unsigned n = 0;
+
+	while (n < max && fds[n] >= 0)
+		n++;
+	return n;
+}

@@ -13,5 +13,7 @@
 ssize_t rein_fds_send(int sock, const void *p, size_t n, const int *fds, unsigned nfds, int flags);
 /* As recvmsg, again after EINTR. Those that came are the caller's and close on exec; the rest of fds[max] is -1. */
 ssize_t rein_fds_receive(int sock, void *p, size_t n, int *fds, unsigned max, int flags);
+/* How many came. */
+unsigned rein_fds_count(const int *fds, unsigned max);
 
 #endif

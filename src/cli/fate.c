@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See fate.h. */
+#include "cli/fate.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "cli/judgement.h"
+#include "cli/ui.h"
+#include "cli/verbs.h"
+
+/* The files one by one: y takes it, n leaves it out. */
+static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, struct rein_err *err)
+{
+	auto_strlist struct rein_strlist except = {0}, only = {0};
+
+	for (size_t i = 0; i < r->changes.n; i++) {
+		struct rein_change *x = &r->changes.v[i];
+		char question[1200];
+		int key;
+
+		if (!x->top || x->renamed_away ||
+		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
+		     !(x->what & ~REIN_WHAT_TIMES)))
+			continue;
+		snprintf(question, sizeof(question), "      %s %s [y/n] ",
+			 x->from ? "renamed" : rein_change_kind_name(x->kind), rein_ui_path(x->path));
+		key = rein_ui_key(question);
+		if (key == 'n' || key == 'N') {
+			auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+
+			for (const char *p = x->path; *p; p++) { /* a literal path as a pattern */
+				if (strchr("*?[\\", *p))
+					rein_buf_char(&b, '\\');
+				rein_buf_char(&b, *p);
+			}
+			if (b.failed || rein_strlist_take(&except, rein_asprintf("/%s", b.p)) < 0)
+				return rein_err_nomem(err);
+		}
+	}
+	if (!except.n)
+		return 0;
+	if (rein_select(&r->changes, &only, &except, err) < 0)
+		return -err->code;
+	if (rein_tx_save(&e->state, &r->tx, false, err) < 0)
+		return -err->code;
+	return rein_tx_split(&e->state, &r->tx, &r->changes, rest, err);
+}
+
+static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)
+{
+	for (;;) {
+		struct rein_diff d = {.context = 3};
+		struct rein_err err = {0};
+
+		switch (rein_ui_key("      [c]ommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ")) {
+		case 'c':
+		case 'y':
+			return REIN_FATE_COMMIT;
+		case 'd':
+			return REIN_FATE_DISCARD;
+		case 'v':
+			rein_ui_page(true);
+			if (rein_print_diff(&r->tx, &r->changes, &d, NULL, 0, &err) < 0)
+				rein_fail(&err, false);
+			rein_ui_page_end();
+			break;
+		case 's':
+			if (choose_files(e, r, rest, &err) == 0)
+				return REIN_FATE_COMMIT;
+			rein_fail(&err, false);
+			break;
+		case 'k':
+		case 'q':
+		case 3:
+		case 4:
+		case 27:
+			return REIN_FATE_HOLD;
+		}
+	}
+}
+
+bool rein_fate_is_forced(const struct rein_run *r)
+{
+	return r->result.end == REIN_BOX_TIMEOUT || r->result.end == REIN_BOX_IDLE_TIMEOUT ||
+	       r->result.end == REIN_BOX_LOST || r->result.end == REIN_BOX_CANCELLED ||
+	       r->result.end == REIN_BOX_LIMIT || r->result.end == REIN_BOX_STOPPED ||
+	       r->violations.safe_mode;
+}
+
+bool rein_fate_has_person(const struct rein_common *common)
+{
+	return !common->quiet && !common->json && isatty(STDERR_FILENO) && isatty(STDIN_FILENO);
+}
+
+const struct rein_decision *rein_fate_objection(const struct rein_judgement *j)
+{
+	if (j->has_after && rein_decision_enforced(&j->after) != REIN_ALLOW)
+		return &j->after;
+	if (j->must_hold)
+		return &j->before;
+	return NULL;
+}
+
+bool rein_fate_is_thrown_away(const struct rein_judgement *j)
+{
+	return j->has_after && rein_decision_enforced(&j->after) == REIN_DENY;
+}
+
+/* *by_person: somebody saw the objection, if there is one, and chose all the same. */
+static enum rein_fate choose(struct rein_engine *e, const struct rein_fate_args *a,
+			     const struct rein_common *common, struct rein_run *r, char *rest, bool *by_person)
+{
+	static const enum rein_fate after_failure[] = {
+		[REIN_FAILURE_DISCARD] = REIN_FATE_DISCARD,
+		[REIN_FAILURE_HOLD] = REIN_FATE_HOLD,
+		[REIN_FAILURE_COMMIT] = REIN_FATE_COMMIT,
+	};
+	const struct rein_decision *no = rein_fate_objection(&r->judged);
+	bool failed = r->result.status != 0;
+
+	if (failed && a->on_failure)
+		return (enum rein_fate[]){REIN_FATE_COMMIT, REIN_FATE_DISCARD, REIN_FATE_HOLD}[a->on_failure - 1];
+	if (a->decision)
+		return (enum rein_fate)a->decision;
+	if (rein_fate_has_person(common)) {
+		rein_print_changes(stderr, &r->tx, &r->changes, 12);
+		if (no) {
+			rein_more("%sto be reviewed:%s %s", rein_ui(stderr, REIN_YELLOW), rein_ui_off(stderr),
+				  no->reason);
+			rein_print_decision(no);
+		}
+		*by_person = true;
+		return ask(e, r, rest);
+	}
+	return failed ? after_failure[r->settings.on_failure] : REIN_FATE_COMMIT;
+}
+
+int rein_fate_decide(struct rein_engine *e, const struct rein_fate_args *a, const struct rein_common *common,
+		     struct rein_run *r, char *rest, enum rein_fate *ret, struct rein_err *err)
+{
+	bool approved = a->approve;
+	enum rein_fate d;
+
+	if (rein_fate_is_forced(r) || rein_fate_is_thrown_away(&r->judged)) {
+		*ret = REIN_FATE_DISCARD;
+		return 0;
+	}
+	d = choose(e, a, common, r, rest, &approved);
+	*ret = d;
+	if (d != REIN_FATE_COMMIT || !rein_fate_objection(&r->judged))
+		return 0;
+	if (!approved) {
+		*ret = REIN_FATE_HOLD;
+		return 0;
+	}
+	r->judged.approved = true;
+	return rein_trail_answered(&r->trail, true, "effects", err);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a judgement leads to. Before a command: it runs, a person is asked, or it is refused and the refusal is on the
+ * record. After it: what the policy says of the effects, and what cannot be judged is held.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/refusals.h"
+#include "engine/validate.h"
+#include "sys/priv.h"
+
+extern char **environ;
+
+/* Refused: on the record, and durable, because the refusal is what will be asked about. */
+static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_code code, struct rein_err *err)
+{
+	const struct rein_decision *d = &r->judged.before;
+	struct rein_err ignored = {0};
+
+	rein_refusals_note(e->state.dir, r->trail.who.agent, r->trail.who.session, d->rule ? d->rule : "",
+			   r->trail.digest, rein_now_ns(), &r->judged.repeated, &ignored);
+	if (rein_trail_sync(&r->trail, err) < 0)
+		return -err->code;
+	return rein_err_set(err, (int)code, "%s", d->reason);
+}
+
+int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		       struct rein_err *err)
+{
+	char here[PATH_MAX];
+	size_t argc = 0;
+	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+				.argv = (const char *const *)o->argv,
+				/* one spelling: the workspace's path is a resolved one */
+				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
+				.home = getenv("HOME"),
+				.workspace = r->view.workspace,
+				.environ_ = (const char *const *)environ};
+	bool yes;
+
+	while (o->argv[argc])
+		argc++;
+	a.argc = argc;
+	if (rein_judge_action(&r->judged, r->policy, &a, &o->who, err) < 0 ||
+	    rein_trail_asked(&r->trail, &a, &r->judged.before, err) < 0)
+		return -err->code;
+	switch (rein_decision_enforced(&r->judged.before)) {
+	case REIN_HOLD:
+		if (!r->judged.must_hold)
+			snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s",
+				 r->judged.before.reason);
+		r->judged.must_hold = true;
+		return 0;
+	case REIN_ALLOW:
+		return 0;
+	case REIN_ASK:
+		if (!o->ask)
+			return refuse(e, r, REIN_E_APPROVAL, err);
+		yes = o->ask(o->ask_arg, &r->judged);
+		if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
+			return -err->code;
+		if (!yes)
+			return refuse(e, r, REIN_E_DENIED, err);
+		r->judged.approved = true;
+		return 0;
+	default:
+		return refuse(e, r, REIN_E_DENIED, err);
+	}
+}
+
+/* Timeouts and lost boxes are rolled back whatever the effects: nobody has to judge them. */
+static bool was_ended(const struct rein_run *r)
+{
+	return r->result.end != REIN_BOX_EXITED && r->result.end != REIN_BOX_SIGNALED;
+}
+
+/* What cannot be judged is not lost, and not committed: it waits for a person. */
+static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, const struct rein_aftermath *a,
+			 struct rein_err *err)
+{
+	struct rein_err why = {0};
+
+	while (rein_judge_effects(&r->judged, r->policy, a, &o->who, &why) < 0) {
+		if (why.code == REIN_E_NOMEM) {
+			*err = why;
+			return -err->code;
+		}
+		if (rein_master_own_files(why.sys))
+			continue;
+		r->judged.after = (struct rein_decision){
+			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .minimum = 1};
+		snprintf(r->judged.after.reason, sizeof(r->judged.after.reason), "%.300s", why.msg);
+		r->judged.has_after = true;
+		break;
+	}
+	return 0;
+}
+
+int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		      struct rein_err *err)
+{
+	struct rein_aftermath a = {.tx = &r->tx,
+				   .changes = &r->changes,
+				   .workspace = r->view.workspace,
+				   .home = getenv("HOME"),
+				   .status = r->result.status,
+				   .killed = was_ended(r),
+				   .discard = o->discard || was_ended(r)};
+
+	auto_free const char **hosts = NULL;
+
+	if (!r->has_tx)
+		return 0;
+	hosts = rein_calloc(r->result.net.nhosts + 1, sizeof(*hosts));
+	if (!hosts)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < r->result.net.nhosts; i++)
+		hosts[i] = r->result.net.hosts[i].name;
+	a.hosts = hosts;
+	if (judge_or_hold(o, r, &a, err) < 0)
+		return -err->code;
+	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
+		int rc = rein_validate(e, o, r, err);
+
+		/* what the checks themselves wrote is judged as well */
+		if (rc < 0 || (rc == 0 && r->settings.validate.n && judge_or_hold(o, r, &a, err) < 0))
+			return -err->code;
+	}
+	return rein_trail_effects(&r->trail, &r->tx, &r->changes, &r->judged.after, err);
+}

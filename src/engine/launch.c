@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One command in the transaction that is open: what the run knows becomes a specification, a box of whichever kind
+ * carries it out, and what it tells is kept with the transaction. Nobody is asked here.
+ */
+#include "base/auto.h"
+#include "base/clock.h"
+#include "engine/credentials.h"
+#include "engine/engine.h"
+#include "engine/execs.h"
+#include "engine/limits.h"
+#include "engine/live.h"
+#include "engine/network.h"
+#include "engine/refused.h"
+#include "sandbox/env.h"
+#include "sandbox/launch.h"
+#include "sandbox/oci.h"
+#include "sandbox/pool.h"
+#include "sandbox/warm.h"
+
+extern char **environ;
+
+/* Several commands in one transaction: what the earlier ones copied still counts. */
+static int run_box(const struct rein_engine *e, const struct rein_box_spec *spec, struct rein_run *r,
+		   struct rein_err *err)
+{
+	struct rein_linked_list before = r->result.linked;
+	bool ahead = r->box;
+	struct rein_net_report net = r->result.net;
+	int rc;
+
+	if (!ahead) {
+		r->box = rein_pool_take(e->pool, spec->net);
+		ahead = r->box;
+	}
+	if (!ahead && rein_box_open(spec->net, e->box_program, &r->box, err) < 0)
+		return -err->code;
+	r->result.linked = (struct rein_linked_list){0};
+	r->result.net = (struct rein_net_report){0};
+	rc = rein_box_run(r->box, spec, &r->result, err);
+	if (!ahead) /* else it comes down while its effects are looked at */
+		rein_box_close(take_ptr(r->box));
+	rein_pool_fill(e->pool);
+	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
+		rc = rein_err_nomem(err);
+	r->result.linked = before;
+	rein_net_report_add(&net, &r->result.net);
+	rein_net_report_done(&r->result.net);
+	r->result.net = net;
+	return rc;
+}
+
+static int sync_trail(void *arg, struct rein_err *err)
+{
+	return rein_trail_sync(arg, err);
+}
+
+struct errand {
+	const struct rein_engine *e;
+	const struct rein_run *r;
+};
+
+static void meanwhile(void *arg)
+{
+	const struct errand *x = arg;
+
+	rein_tx_tidy(&x->e->state, &x->r->tx);
+}
+
+static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_box_spec *spec,
+		   struct rein_run *r, struct rein_err *err)
+{
+	auto_free char *dir = rein_asprintf("%s/txn/%s", e->state.dir, r->tx.id);
+	auto_free char *id = rein_asprintf("rein-%s", r->tx.id);
+	const struct rein_runtime *backend = rein_runtime_find(o->backend, err);
+
+	if (!backend)
+		return -err->code;
+	if (!dir || !id)
+		return rein_err_nomem(err);
+	return rein_oci_run(backend, spec, e->box_program, dir, id, &r->result, err);
+}
+
+static void free_judge(struct rein_exec_judge_state **s)
+{
+	if (*s)
+		rein_exec_judge_done(*s);
+	rein_free(*s);
+}
+
+static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		  struct rein_err *err)
+{
+	auto_(rein_env_done) struct rein_env env = {0};
+	auto_strlist struct rein_strlist over = {0}, hidden = {0};
+	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
+	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
+	struct rein_env_opts eo = {
+		.environ = environ,
+		.set = o->env.v,
+		.files = o->env_file.v,
+		.defaults = r->view.env.v,
+		.cwd = r->view.cwd,
+	};
+	struct errand errand = {e, r};
+	struct rein_box_spec spec = {
+		.argv = o->argv,
+		.cwd = r->view.cwd,
+		.hostname = "rein",
+		.roots = r->tx.roots,
+		.nroots = r->tx.nroots,
+		.layer = r->warm ? &r->warm->layer : NULL,
+		.paths = r->view.paths,
+		.npaths = r->view.npaths,
+		.whole_system = r->view.whole_root,
+		.mounts = &r->view.mounts,
+		.net = r->net,
+		.watch_links = r->links,
+		.network = r->network,
+		.sockets = o->sockets.v,
+		.nested = o->nested,
+		.caps = o->caps,
+		.timeout_ns = o->timeout_ns,
+		.idle_timeout_ns = o->idle_timeout_ns,
+		.before_start = sync_trail, /* while the box is built */
+		.before_start_arg = &r->trail,
+		.meanwhile = r->has_tx ? meanwhile : NULL,
+		.meanwhile_arg = &errand,
+	};
+
+	if (rein_engine_limits(o, r->policy, &r->settings, &spec.limits, err) < 0)
+		return -err->code;
+	if (!spec.timeout_ns)
+		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
+	if (!spec.idle_timeout_ns)
+		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
+	if (rein_network_env(r, &over, err) < 0 || rein_credentials_env(r, &over, err) < 0)
+		return -err->code;
+	eo.over = over.v;
+	eo.without = r->credential_vars.v;
+	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
+		return -err->code;
+	spec.watch = &watcher.watch;
+	if (o->watch) {
+		judge = rein_calloc(1, sizeof(*judge));
+		if (!judge)
+			return rein_err_nomem(err);
+		*judge = (struct rein_exec_judge_state){
+			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace,
+			.watcher = &watcher};
+		spec.watch_execs = true;
+		spec.exec_judge = rein_engine_judge_exec;
+		spec.exec_judge_arg = judge;
+	}
+	spec.watch_files = o->watch_files;
+	if (o->watch_files && rein_engine_hidden(r, &hidden) < 0)
+		return rein_err_nomem(err);
+	spec.hidden = hidden.v;
+	spec.envp = env.envp.v;
+	r->env_dropped = env.dropped;
+	env.dropped = (struct rein_strlist){0};
+	if (watcher.canaries.rules) {
+		spec.paths = watcher.canaries.rules;
+		spec.npaths = watcher.canaries.nrules;
+	}
+	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(e, &spec, r, err) < 0)
+		return -err->code;
+	watcher.over = true;
+	if (r->result.end == REIN_BOX_LIMIT) {
+		char text[128];
+
+		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
+		rein_engine_violation(&watcher, REIN_VIOLATION_RESOURCE, text);
+	}
+	return 0;
+}
+
+int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+			struct rein_err *err)
+{
+	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
+	if (r->execs) {
+		rein_box_close(take_ptr(r->box));
+		rein_warm_free(take_ptr(r->warm));
+		if (rein_tx_reopen(&r->tx, err) < 0)
+			return -err->code;
+	}
+	r->execs++;
+	if (rein_trail_start(&r->trail, &r->tx, err) < 0 || launch(e, o, r, err) < 0)
+		return -err->code;
+	r->tx.ended_ns = rein_now_ns();
+	r->tx.status = r->result.status;
+	r->tx.end = r->result.end;
+	if (r->has_tx && (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
+			  rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0))
+		return -err->code;
+	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A runtime has ended: was there a command, and how did that end? */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sandbox/explain.h"
+#include "sandbox/ocirun.h"
+#include "sandbox/result.h"
+
+static bool ordered_to_stop(const struct rein_ocirun *s)
+{
+	return s->spec->watch && s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP;
+}
+
+static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein_box_result *ret)
+{
+	struct rein_box_result r = {
+		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
+
+	if (s->why == REIN_BOX_LOST && ordered_to_stop(s))
+		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
+	if (s->why == REIN_BOX_LOST) {
+		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
+	}
+	/* a group of the runtime's own below ours took the count of it away */
+	if (!s->keeper.hit.what && r.status == 128 + SIGKILL && s->spec->limits.v[REIN_LIMIT_MEMORY] &&
+	    s->keeper.usage.memory_peak + (1u << 20) >= s->spec->limits.v[REIN_LIMIT_MEMORY])
+		s->keeper.hit = (struct rein_limit_hit){REIN_LIMIT_MEMORY, s->keeper.usage.memory_peak,
+							s->spec->limits.v[REIN_LIMIT_MEMORY]};
+	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
+		r.end = REIN_BOX_LIMIT;
+	rein_result_usage(&r, ru);
+	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
+	*ret = r;
+}
+
+/* The runtime ended by itself and there never was a command: its status says nothing of one. */
+static bool never_began(const struct rein_ocirun *s)
+{
+	bool began = s->backend->executor ? s->ready : access(s->pid_file, F_OK) == 0;
+
+	return !began && !s->signalled && s->why == REIN_BOX_LOST && !s->keeper.hit.what && !ordered_to_stop(s);
+}
+
+#define ALIEN_FAILED 128 /* runsc's own status */
+
+/* A runtime with a kernel of its own says only that it failed. That there is no such command can be seen from here. */
+static bool not_found(const struct rein_ocirun *s)
+{
+	const char *name = s->spec->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
+	char path[PATH_MAX];
+
+	if (s->backend->executor || s->why != REIN_BOX_LOST || !WIFEXITED(s->status) ||
+	    WEXITSTATUS(s->status) != ALIEN_FAILED || strchr(name, '/'))
+		return false;
+	for (;; dir++) {
+		size_t n = strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%s/%.*s/%s", n && *dir == '/' ? "" : s->spec->cwd, (int)n, dir, name);
+		if (access(path, F_OK) == 0)
+			return false;
+		dir += n;
+		if (!*dir)
+			return true;
+	}
+}
+
+/* Did the executor inside get as far as the command? */
+static int explain(const struct rein_ocirun *s, struct rein_err *err)
+{
+	if (s->end.kind == REIN_BOX_MSG_FAIL)
+		return rein_explain_step(&s->end, s->plan, err);
+	if (s->end.kind == REIN_BOX_MSG_EXEC)
+		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
+				    s->spec->argv[0],
+				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+	if (not_found(s))
+		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
+	if (never_began(s))
+		return rein_err_set(err, REIN_E_FAILED, "%s could not start the box: it ended with %s %d",
+				    s->backend->program, WIFSIGNALED(s->status) ? "signal" : "status",
+				    WIFSIGNALED(s->status) ? WTERMSIG(s->status) : WEXITSTATUS(s->status));
+	return 0;
+}
+
+void rein_ocirun_clear_away_(struct rein_ocirun *s)
+{
+	const struct timespec a_while = {.tv_nsec = 100000000};
+
+	for (int i = 0; i < 5; i++) {
+		s->root.deleted = rein_runtime_delete(s->backend, s->root.path, s->id);
+		/* one that had cleared up before says that there is no such container */
+		if (s->root.deleted || rmdir(s->root.path) == 0)
+			return;
+		nanosleep(&a_while, NULL);
+	}
+}
+
+int rein_ocirun_conclude_(struct rein_ocirun *s, const struct rusage *ru, struct rein_box_result *ret,
+			  struct rein_err *err)
+{
+	if (explain(s, err) < 0)
+		return -err->code;
+	conclude(s, ru, ret);
+	return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A child enters a mount namespace of its own, mounts what the bundle needs and becomes the runtime;
+ * everything it mounted goes away with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "sandbox/ocirun.h"
+#include "sys/sys.h"
+
+/* Clear of the numbers the executor expects its descriptors at. */
+static int above(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	rein_closep_(&fd);
+	return high;
+}
+
+static _Noreturn void child(const struct rein_ocirun *s, int report)
+{
+	const char *argv[REIN_RUNTIME_WORDS];
+	int null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
+	struct rein_err err = {0};
+	sigset_t none;
+	size_t n;
+
+	for (size_t i = 0; i < s->keeper.group.njoin; i++)
+		if (write(s->keeper.group.join[i], "0", 1) != 1) {
+			rein_err_errno(&err, "join the control group");
+			goto failed;
+		}
+	for (int fd = 1; fd <= 2; fd++)
+		if (s->outlet.given[fd] >= 0)
+			dup2(s->outlet.given[fd], fd);
+	if (s->inlet.given >= 0)
+		dup2(s->inlet.given, 0);
+	/* the user's terminal is not for the box, and nothing of it for the runtime: the box opens one of its own */
+	for (int fd = 0; fd <= 2; fd++)
+		if (s->console.relay.mask & 1u << fd && (fd == 0 || s->outlet.given[fd] < 0) && dup2(null, fd) < 0) {
+			rein_err_errno(&err, "descriptors of the box");
+			goto failed;
+		}
+	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setsid(); /* the caller's terminal is not the command's to type into */
+	/* nothing else says which network it is to have: without this one it would be the host's */
+	if (s->plan->flags & REIN_PLAN_HOLDER && setns(s->holder.netns, CLONE_NEWNET) < 0) {
+		rein_err_errno(&err, "enter the network");
+		goto failed;
+	}
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		rein_err_errno(&err, "enter a mount namespace");
+		goto failed;
+	}
+	rein_runtime_shield(s->backend);
+	if (rein_bundle_mount(&s->bundle, &err) < 0)
+		goto failed;
+	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
+	if (s->theirs >= 0) {
+		/*
+		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
+		 * files that are its streams to the container's user: standard input goes round it.
+		 */
+		if (dup2(s->memory, REIN_BOX_PLAN_FD) < 0 || dup2(s->theirs, REIN_BOX_CONTROL_FD) < 0 ||
+		    dup2(fcntl(0, F_GETFD) < 0 ? null : 0, REIN_BOX_INPUT_FD) < 0 || dup2(null, 0) < 0) {
+			rein_err_errno(&err, "descriptors of the box");
+			goto failed;
+		}
+		argv[n++] = "--preserve-fds";
+		argv[n++] = "3";
+	}
+	argv[n++] = "--pid-file";
+	argv[n++] = s->pid_file;
+	argv[n++] = "--bundle";
+	argv[n++] = s->bundle.dir;
+	argv[n++] = s->id;
+	argv[n] = NULL;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* the descriptor that tells of a failure closes by itself when there is none */
+	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
+	close_range((unsigned)report + 1, ~0u, 0);
+	rein_runtime_exec(argv);
+	rein_err_errno(&err, "run %s", argv[0]);
+failed:
+	if (write(report, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(125);
+}
+
+int rein_ocirun_prepare_(struct rein_ocirun *s, struct rein_err *err)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	const struct rein_box_order order = {.magic = REIN_PLAN_MAGIC,
+					     .flags = s->plan->flags & REIN_PLAN_ORDERED,
+					     .uid = s->plan->uid,
+					     .gid = s->plan->gid};
+	static const struct rein_box_note notes[] = {{.kind = REIN_BOX_MSG_PLAN}, {.kind = REIN_BOX_MSG_GO}};
+	int pair[2];
+
+	if (!s->backend->executor)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rein_err_errno(err, "control socket");
+	s->control = above(pair[0]);
+	s->theirs = above(pair[1]);
+	s->memory = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	if (s->control < 0 || s->theirs < 0 || s->memory < 0 ||
+	    write(s->memory, s->plan, s->plan->size) != (ssize_t)s->plan->size ||
+	    fcntl(s->memory, F_ADD_SEALS, seals) < 0 ||
+	    send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+		return rein_err_errno(err, "write the plan");
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+		if (send(s->control, &notes[i], sizeof(notes[i]), MSG_NOSIGNAL) != (ssize_t)sizeof(notes[i]))
+			return rein_err_errno(err, "control socket");
+	return 0;
+}
+
+int rein_ocirun_open_streams_(struct rein_ocirun *s, struct rein_err *err)
+{
+	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
+	unsigned terminals = s->console.relay.mask;
+
+	/* what the runtime itself has to say comes out where the box's own terminal is shown */
+	if (s->backend->executor && terminals & 4)
+		return rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, (terminals & 2) | (limit ? 0 : 2), err);
+	if (s->backend->executor)
+		return rein_outlet_open(&s->outlet, limit, terminals, err);
+	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
+		return -err->code;
+	return rein_inlet_open(&s->inlet, err);
+}
+
+int rein_ocirun_start_(struct rein_ocirun *s, struct rein_err *err)
+{
+	auto_close int ours = -1;
+	struct rein_err why = {0};
+	int pipes[2], report;
+
+	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
+		return -err->code;
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return rein_err_errno(err, "pipe");
+	ours = pipes[0];
+	report = above(pipes[1]);
+	if (report < 0)
+		return rein_err_errno(err, "pipe");
+	s->pid = fork();
+	if (s->pid == 0)
+		child(s, report);
+	close(report);
+	rein_closep_(&s->theirs);
+	s->theirs = -1;
+	if (s->pid < 0)
+		return rein_err_errno(err, "fork");
+	s->pidfd = sys_pidfd_open(s->pid, 0);
+	if (read(ours, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
+		waitpid(s->pid, NULL, 0);
+		*err = why;
+		return -err->code;
+	}
+	if (s->spec->meanwhile)
+		s->spec->meanwhile(s->spec->meanwhile_arg);
+	rein_keep_start(&s->keeper, 0); /* its processes are the runtime's, and counted by the group */
+	return rein_outlet_start(&s->outlet, err) < 0 ? -err->code : rein_inlet_start(&s->inlet, err);
+}
