@@ -206,6 +206,13 @@ static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 	struct field *f = &c->argv[*i];
 	const struct know_opt *whole = f->s.n > 2 ? opt_exact(c, f->s) : NULL;
 
+	/* vault kv destroy -h: at the very end it names no host, and of what has sub-commands it is a question */
+	if (str_is(f->s, "-h") && *i + 1 == c->argc && (c->n_chain > 1 || c->top->handler == HANDLE_verbs) &&
+	    !opt_exact(c, f->s) && !may_be_value(c, *i)) {
+		c->acts |= ACT_SAFE;
+		return;
+	}
+
 	if (whole) { /* -TT, -qa: a word of its own */
 		got(cx, c, whole, whole->arg == 1 ? next_value(c, i) : (struct field){0}, f->at);
 		return;
@@ -463,15 +470,19 @@ static bool reads_words(struct ctx *cx, const struct call *c)
 	return found;
 }
 
-/* Packages that come over a connection anybody on the way can change. */
+/* Packages that come over a connection anybody on the way can change, or from where no packages come from. */
 static void plain_sources(struct ctx *cx, struct call *c)
 {
-	for (size_t i = 1; i < c->argc; i++)
-		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") &&
-		    !str_has(c->argv[i].s, "://127."))
-			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
-			     c->argv[i].at, show(cx, c->argv[i].s),
-			     "installs code that comes without encryption");
+	for (size_t i = 1; i < c->argc; i++) {
+		const struct field *f = &c->argv[i];
+
+		if (str_has(f->s, "http://") && !str_has(f->s, "://localhost") && !str_has(f->s, "://127."))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "installs code that comes without encryption");
+		else if (url_is_odd(f->s))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "installs code from a host that has no name, or one that looks like another");
+	}
 }
 
 /*
@@ -795,6 +806,10 @@ static struct data default_run(struct ctx *cx, struct call *c)
 		account_database(cx, c);
 	if (has_note(c, "filter"))
 		rummage_filter(cx, c);
+	if (c->cmd->note && !strcmp(c->cmd->note, "values")) {
+		rummage_values(cx, c->ops.v, c->ops.n);
+		d.taint |= cx->seen;
+	}
 	if (has_note(c, "encode"))
 		rummage_encode(cx, c);
 	for (size_t i = 0; has_note(c, "tree") && i < c->ops.n; i++)
@@ -817,6 +832,20 @@ static bool reads_program(const struct know_cmd *cmd, const struct io *io)
 {
 	return io->piped && cmd->handler == HANDLE_interp && cmd->lang &&
 	       !strcmp(cmd->lang, "other");
+}
+
+/* git clone … && cd … && make: whoever wrote that tree says what runs */
+static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
+{
+	struct rein_str name = rein_str(c->top->name);
+	bool builds = handler == HANDLE_make || handler == HANDLE_npmrun || handler == HANDLE_cmake ||
+		      (kind_of(c) == REIN_FACT_PACKAGE && c->cmd->level) ||
+		      str_in(name, "configure ninja meson cargo go gradle gradlew mvn mvnw rake bundle tox nox pytest "
+				   "bazel bazelisk swift dotnet mix sbt just task poetry");
+
+	if (cx->fetched && builds && c->argc > (handler == HANDLE_npmrun ? 1 : 0))
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[0].at, NULL,
+		     "builds or runs a tree that was downloaded just now");
 }
 
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
@@ -848,6 +877,13 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	if (c.acts & ACT_DRY)
 		cx->dry++;
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
+	if (c.cmd->level && c.cmd->kind) {
+		if (kind_of(&c) == REIN_FACT_SECRET && !d.known)
+			d.taint |= TAINT_SECRET; /* state pull | curl … */
+		if (c.cmd->note && !strcmp(c.cmd->note, "copy") && !(c.acts & ACT_RDONLY))
+			d.taint |= TAINT_STORE;
+	}
+	fetched_build(cx, &c, h);
 	carry_call(cx, &c, h);
 	if (c.acts & ACT_DRY)
 		cx->dry--;

@@ -95,7 +95,7 @@ static const struct sink_name sinks[] = {
 	S("LWP.Simple.get", SINK_NET), S("dns.resolve", SINK_NET), S("httpd", SINK_NET), S("smtplib.SMTP", SINK_NET),
 	S(".execute", SINK_SQL), S(".executescript", SINK_SQL), S(".executemany", SINK_SQL),
 	S(".query", SINK_SQL), S("mysqli_query", SINK_SQL), S("pg_query", SINK_SQL),
-	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
+	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_h.to_s", SINK_ENV), S("ENV.to_json", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
 	S("ENV.each_pair", SINK_ENV), S("ENV.map", SINK_ENV), S("ENV.sort", SINK_ENV), S("_ENV", SINK_ENV), S("_SERVER", SINK_ENV),
 	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_ENV),
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
@@ -433,7 +433,8 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	size_t after;
 
 	if (s == SINK_NONE) {
-		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && literal_arg(c, k, &arg, &after) && names_call(c, arg))
+		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && !str_in(name, "echo print") &&
+		    literal_arg(c, k, &arg, &after) && names_call(c, arg))
 			say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
 		if (is_call(c, k) && names_destruction(name))
 			fact(c->cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
@@ -457,9 +458,11 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (str_is(name, "getenv") ? punct(c, k + 1, '(') && punct(c, k + 2, ')') : !punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
-			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
-			     show(c->cx, name), "reads the whole environment");
+		if (str_is(name, "getenv") ? !(punct(c, k + 1, '(') && punct(c, k + 2, ')')) : punct(c, k + 1, '[') || punct(c, k + 1, '.'))
+			return;
+		*flags |= 16;
+		fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
+		     show(c->cx, name), "reads the whole environment");
 		return;
 	}
 	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN ||
@@ -611,12 +614,32 @@ static bool in_some_name(const struct code *c, struct rein_str word)
 	return false;
 }
 
+/* print "unlink\n": nothing but texts that are printed, and nothing in them that is worked out */
+static bool only_prints(const struct code *c)
+{
+	if (memchr(c->s.p, '`', c->s.n) || memchr(c->s.p, '%', c->s.n) || memchr(c->s.p, '<', c->s.n) ||
+	    memchr(c->s.p, '@', c->s.n) || memchr(c->s.p, '$', c->s.n) || str_has(c->s, "#{"))
+		return false;
+	for (size_t k = 0; k < c->n; k++) {
+		const struct tok *t = &c->t[k];
+
+		if (t->kind == TOK_NAME ? !str_in(t->s, "print puts say p pp echo printf warn")
+					: t->kind == TOK_PUNCT && !strchr(",;.()", t->c))
+			return false;
+		if (t->kind == TOK_STR && t->joined)
+			return false;
+	}
+	return true;
+}
+
 static void raw_check(struct code *c)
 {
 	uint32_t seen = 0; /* of raw_words: a word is looked for once */
 	size_t i = 0;
 
 	static_assert(ARRAY_SIZE(raw_words) <= 32, "one bit each");
+	if (only_prints(c))
+		return;
 	while (i < c->s.n) {
 		size_t n = 0, w = 0;
 
@@ -709,6 +732,9 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	}
 	if ((flags & 1) && (flags & 4))
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
+	if ((flags & 2) && (flags & 16))
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "code that reads the whole environment and talks to the network");
 	if ((flags & 2) && (flags & 8))
 		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
 	if (code_lang_is(c, LANG_PERL | LANG_RUBY | LANG_LUA | LANG_PHP))

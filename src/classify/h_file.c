@@ -194,7 +194,7 @@ struct data h_dd(struct ctx *cx, struct call *c)
 		f.s = str_from(f.s, 3);
 		effect_write(cx, &f, false);
 		if (in && str_in(in->s, "/dev/zero /dev/urandom /dev/random /dev/null") &&
-		    path_spot(cx, f.s).place > PLACE_TMP_ROOT)
+		    path_spot(cx, f.s).place > PLACE_TMP_ROOT && path_spot(cx, f.s).place != PLACE_NULL)
 			effect_delete(cx, &f, false);
 		vfile_put(cx, f.s, d, false);
 	}

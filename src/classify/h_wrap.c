@@ -143,7 +143,10 @@ static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
 	static const char *const run[] = {"proxycommand", "localcommand", "knownhostscommand",
 					  "match"};
 	struct rein_str v = g->val.s;
+	const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
 
+	if (eq) /* StrictHostKeyChecking=no */
+		protect_setting(cx, str_to(v, (size_t)(eq - v.p)), str_from(v, (size_t)(eq - v.p) + 1), g->at);
 	for (size_t i = 0; i < ARRAY_SIZE(run); i++) {
 		size_t n = strlen(run[i]);
 

@@ -428,6 +428,8 @@ void hint_words(struct ctx *cx, struct call *c)
 			struct rein_str path = str_from(f->s, k);
 			const char *comma;
 
+			if (f->s.p[0] != '-' && strchr(" \n\t", f->s.p[k]))
+				break; /* a sentence, no path: git commit -m 'write to=/etc/x' */
 			if ((f->s.p[k] != '/' && f->s.p[k] != '~') ||
 			    (k && !strchr("=,", f->s.p[k - 1])))
 				continue;

@@ -78,6 +78,25 @@ void rummage_print(struct ctx *cx, uint16_t taint, struct range at)
 		say(cx, REIN_REACH_READONLY, at, STR(""), "prints a credential");
 }
 
+/* terraform output db_password: of what prints values by their names, one whose name says what it holds */
+void rummage_values(struct ctx *cx, const struct field *v, size_t n)
+{
+	static const char *const words[] = {"kubeconfig", "conn", "dsn", "cert", "pwd", "key", "saml", "otp"};
+
+	for (size_t i = 0; i < n; i++) {
+		struct rein_str s = v[i].s;
+		bool bad = means_credentials(s) && !str_has_ci(s, "author");
+
+		for (size_t k = 0; !bad && k < ARRAY_SIZE(words); k++)
+			bad = str_has_ci(s, words[k]);
+		if (!bad || str_ends(s, "_arn") || str_ends(s, "_id") || str_ends(s, "_name") || str_ends(s, "Arn"))
+			continue;
+		cx->seen |= TAINT_SECRET;
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, v[i].at,
+		     show(cx, s), "prints a value whose name says that it is a secret");
+	}
+}
+
 /* yq: load("file"), load_str("file") */
 static void filter_loads(struct ctx *cx, struct rein_str s, struct range at)
 {
