@@ -762,6 +762,24 @@ static void telling_words(struct ctx *cx, struct call *c)
 	}
 }
 
+/* ephemeral:x is deleted after it was read, msl:x is a script: pictures that are none */
+static void picture_words(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct field f = c->ops.v[i];
+		const char *colon = f.s.n ? memchr(f.s.p, ':', f.s.n) : NULL;
+		struct rein_str kind = colon ? str_to(f.s, (size_t)(colon - f.s.p)) : STR("");
+
+		f.s = str_from(f.s, kind.n + 1);
+		if (str_in(kind, "ephemeral EPHEMERAL"))
+			effect_delete(cx, &f, false);
+		else if (str_in(kind, "msl MSL"))
+			effect_script(cx, &f, "other");
+		else if (str_in(kind, "text label caption pango TEXT concat file subfile"))
+			effect_read(cx, &f);
+	}
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
@@ -800,6 +818,14 @@ static struct data default_run(struct ctx *cx, struct call *c)
 		inline_settings(cx, c);
 	if (has_note(c, "opens"))
 		opened_files(cx, c);
+	if (str_in(rein_str(c->top->name), "convert magick identify mogrify montage composite compare gm ffmpeg ffprobe "
+					   "ffplay animate display conjure"))
+		picture_words(cx, c);
+	if (has_note(c, "clock") && c->ops.n && c->ops.v[0].s.n && c->ops.v[0].s.p[0] != '+' && !call_has(c, "-j"))
+		fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->ops.v[0].at,
+		     show(cx, c->ops.v[0].s), "sets the clock");
+	if (has_note(c, "scanner"))
+		rummage_scan(cx, c);
 	if (has_note(c, "mlr"))
 		miller_verbs(cx, c);
 	if (has_note(c, "getent"))

@@ -534,6 +534,11 @@ struct data h_docker(struct ctx *cx, struct call *c)
 			     str_has(c->got[i].val.s, "json .}}")))
 				say(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, RONLY, c->got[i].at, c->got[i].val.s,
 				    "shows the environment of a container");
+	if (str_in(sub, "build bake"))
+		for (size_t i = 0; i < c->ops.n; i++)
+			if (str_has(c->ops.v[i].s, "://") || str_starts(c->ops.v[i].s, "git@"))
+				say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at, c->ops.v[i].s,
+				    "builds what comes from the network");
 	if (str_is(sub, "cp")) {
 		for (size_t i = 0; i < c->ops.n; i++)
 			if (!memchr(c->ops.v[i].s.p, ':', c->ops.v[i].s.n)) {
@@ -616,8 +621,8 @@ struct data h_kubectl(struct ctx *cx, struct call *c)
 			    c->argv[i].at, c->argv[i].s, "reads the values of secrets");
 	/* get pods,secrets -o yaml */
 	if (str_is(sub, "get") && c->ops.n &&
-	    (str_starts(c->ops.v[0].s, "secret") || str_has(c->ops.v[0].s, ",secret")) && out &&
-	    !str_in(out->val.s, "name wide"))
+	    (str_starts(c->ops.v[0].s, "secret") || str_has(c->ops.v[0].s, ",secret")) &&
+	    (out ? !str_in(out->val.s, "name wide") : argv_has(c, "--template")))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 		    c->ops.v[0].at, c->ops.v[0].s, "reads the values of secrets");
 	if (str_is(sub, "debug") && c->ops.n && str_starts(c->ops.v[0].s, "node"))

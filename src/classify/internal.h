@@ -422,6 +422,7 @@ void rummage_search(struct ctx *cx, const struct call *c);
 void rummage_encode(struct ctx *cx, const struct call *c);
 void rummage_print(struct ctx *cx, uint16_t taint, struct range at);
 void rummage_filter(struct ctx *cx, const struct call *c);
+void rummage_scan(struct ctx *cx, const struct call *c);
 void rummage_values(struct ctx *cx, const struct field *v, size_t n);
 void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);

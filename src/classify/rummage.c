@@ -64,6 +64,15 @@ void rummage_search(struct ctx *cx, const struct call *c)
 			say(cx, REIN_REACH_READONLY, c->ops.v[i].at, c->ops.v[i].s, "searches outside the workspace for credentials");
 }
 
+/* trufflehog filesystem ~: what is made to find credentials */
+void rummage_scan(struct ctx *cx, const struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (c->argv[i].s.n && strchr("/~", c->argv[i].s.p[0]) && holds_strangers(cx, &c->argv[i]))
+			say(cx, REIN_REACH_READONLY, c->argv[i].at, c->argv[i].s,
+			    "searches outside the workspace for credentials");
+}
+
 void rummage_encode(struct ctx *cx, const struct call *c)
 {
 	if (c->io->piped && c->io->in.taint & TAINT_SECRET && !c->ops.n)

@@ -274,7 +274,7 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (group && !groups && cls != VERB_DANGER &&
 		    !(cls && cls != VERB_READ && plain_verb(cx, ops[i].s)))
 			continue;
-		gap |= !cls;
+		gap |= !cls && !names_things(cx, ops[i].s);
 		if (cls == VERB_READ && known && i + 1 < n && names_group(ops[i].s)) {
 			group = true;
 			if (pending && words <= 3 && pending_cls != VERB_DANGER && !groups &&
@@ -316,7 +316,8 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 	for (size_t i = 0; i < n; i++) {
 		int cls = verb_class(cx, ops[i].s);
 
-		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n))
+		/* "projects" lists them; what a word nobody knows does to "volumes" is not known */
+		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n && !gap))
 			return VERB_READ;
 	}
 	if (!n)
