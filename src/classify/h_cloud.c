@@ -240,7 +240,7 @@ static bool takes_text(struct rein_str name)
  * The words among which the verb is to be looked for. One behind an option that is not listed may be its
  * value: it does not count where the option's name says so, or where a verb that reads stands already.
  */
-static struct fields verb_words(struct ctx *cx, struct call *c, size_t from)
+static struct fields verb_words(struct ctx *cx, struct call *c, size_t from, bool sql)
 {
 	struct fields words = {0};
 	bool reads = false;
@@ -253,6 +253,10 @@ static struct fields verb_words(struct ctx *cx, struct call *c, size_t from)
 			value = c->got[k].word != c->op_at[i] - 1;
 		if (value && (reads || takes_text(str_from(before, 2))))
 			continue;
+		if (sql && has_segment(c->ops.v[i].s, "execute query sql")) {
+			words.n = 0;
+			break;
+		}
 		reads |= str_in(c->ops.v[i].s, "list ls get show describe tail status view search find");
 		fields_push(cx, &words, c->ops.v[i]);
 	}
@@ -293,6 +297,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	struct fields words;
 	size_t from = 0;
 	int verb = 0;
+	bool sql = false; /* it tells more than "execute" */
 
 	if (asks_help(c))
 		return data_unknown(0);
@@ -302,7 +307,10 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		if (g->opt->role == ROLE_METHOD)
 			http_scan(cx, g->val.s, c->ops.n > 1 ? c->ops.v[1].s : STR("/"), STR(""),
 				  !str_in(g->val.s, "GET HEAD get"), g->at);
-		else if (g->opt->role == ROLE_SHELL) {
+		else if (g->opt->role == ROLE_SQL && g->val.s.n) {
+			sql = true;
+			role_effect(cx, c, ROLE_SQL, &g->val);
+		} else if (g->opt->role == ROLE_SHELL) {
 			cx->remote++;
 			role_effect(cx, c, g->opt->role, &g->val);
 			cx->remote--;
@@ -362,7 +370,7 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	fetched_files(cx, c, from);
 	if (copies(cx, c))
 		return data_unknown(TAINT_NET | cx->seen);
-	words = verb_words(cx, c, from);
+	words = verb_words(cx, c, from, sql);
 	/* config get db_password, etcdctl get /app/token */
 	for (size_t i = 0; i + 1 < words.n && i < 4; i++)
 		if (str_in(words.v[i].s, "get output") &&

@@ -235,6 +235,24 @@ static bool watch_runs(const char *program)
 	return str_in(rein_str(program), "pulumi consul cdk sst amplify convex modal");
 }
 
+/*
+ * "vm.destroy", "pkg.remove": some put the noun before a dot. A colon stands in a verb only where the
+ * command line begins; behind it there are names: "crane manifest repo:tag".
+ */
+static int word_class(struct ctx *cx, const char *program, struct rein_str w, bool first)
+{
+	const char *dot = w.n ? memrchr(w.p, '.', w.n) : NULL;
+
+	if (dot && str_in(rein_str(program), "govc salt salt-call salt-run")) {
+		int cls = verb_class(cx, w);
+
+		return cls ? cls : verb_class(cx, str_from(w, (size_t)(dot - w.p) + 1));
+	}
+	if (!first && w.n && memchr(w.p, ':', w.n))
+		return 0;
+	return verb_class(cx, w);
+}
+
 int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known,
 		 bool dry)
 {
@@ -253,7 +271,7 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (!ops[i].s.n || ops[i].s.p[0] == '-')
 			continue;
 		words++;
-		cls = verb_class(cx, ops[i].s);
+		cls = word_class(cx, program, ops[i].s, words == 1);
 		/* "job status remove-old": after what is hardly ever a group, a word made of several is a name */
 		if (i && cls && memchr(ops[i].s.p, '-', ops[i].s.n) &&
 		    str_in(ops[i - 1].s, "status history info top lookup preview"))
@@ -317,7 +335,8 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		int cls = verb_class(cx, ops[i].s);
 
 		/* "projects" lists them; what a word nobody knows does to "volumes" is not known */
-		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n && !gap))
+		if (cls == VERB_READ ||
+		    ((cls == VERB_NOUN || (!cls && names_things(cx, ops[i].s))) && i + 1 == n && !gap))
 			return VERB_READ;
 	}
 	if (!n)
