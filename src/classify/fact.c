@@ -426,6 +426,19 @@ void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct 
 	fact(cx, REIN_FACT_EXEC, level, LOCAL, at, NULL, why);
 }
 
+/* k3s-uninstall.sh, ./drop-db.py: not looked into, but the name says it */
+void effect_name(struct ctx *cx, const struct field *f)
+{
+	struct rein_str stem = str_base(f->s);
+	const char *dot = stem.n ? memrchr(stem.p, '.', stem.n) : NULL;
+
+	if (dot && dot > stem.p)
+		stem = str_to(stem, (size_t)(dot - stem.p));
+	if (verb_class(cx, stem) == VERB_DELETE)
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "a program whose name says that it removes something");
+}
+
 /* A file that is run by an interpreter, sourced, or executed. */
 void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 {
@@ -458,6 +471,7 @@ void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 	}
 	if (s.secret)
 		effect_read(cx, f);
+	effect_name(cx, f);
 	if (cx->fetched && !is_far(&s)) {
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
 		     "runs a program that may have been downloaded just now");

@@ -352,6 +352,11 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 			if (!cls)
 				continue;
 			any = true;
+			/* --alter … --add-config retention.ms=1 deletes what is older */
+			for (size_t k = 1; str_is(s, "--alter") && k < c->argc; k++)
+				if (str_has(c->argv[k].s, "retention."))
+					say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, GONE, c->argv[k].at,
+					    c->argv[k].s, "changes how long data is kept");
 			if (cls != VERB_READ && cls != VERB_NOUN) {
 				struct field f = c->argv[i];
 

@@ -252,6 +252,7 @@ void effect_attr(struct ctx *cx, const struct field *f, bool recursive, bool bad
 void effect_device(struct ctx *cx, const struct field *f);
 void effect_upload(struct ctx *cx, const struct field *f);
 void effect_send(struct ctx *cx, const struct data *d, struct range at);
+void effect_name(struct ctx *cx, const struct field *f); /* of a program whose contents nobody looked at */
 void effect_script(struct ctx *cx, const struct field *f, const char *lang);
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at);
 void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct range at);

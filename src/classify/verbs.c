@@ -142,7 +142,7 @@ static const struct verb_level verb_levels[] = {
 			 "deletes something at a service"},
 	[VERB_EXEC] = {REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, "runs something at a service"},
 	[VERB_DANGER] = {REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
-			 "hands out access or takes protection away"},
+			 "hands out access, or takes protection or data away"},
 };
 
 static void verb_fact(struct ctx *cx, int cls, const struct field *f)
@@ -195,6 +195,17 @@ static bool about_rights(const struct field *ops, size_t n)
 			   "service-account service-accounts "
 			   "access-token access-tokens api-keys api-key firewall-rules "
 			   "firewall-rule policy policies"))
+			return true;
+	return false;
+}
+
+/* backups restore, lifecycle set: what is there now is gone then */
+static bool loses_data(const struct field *verb, const struct field *ops, size_t n)
+{
+	if (str_is(verb->s, "restore"))
+		return true;
+	for (size_t i = 0; i < n && i < 4; i++)
+		if (str_in(ops[i].s, "lifecycle retention"))
 			return true;
 	return false;
 }
@@ -276,7 +287,8 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (i && cls && memchr(ops[i].s.p, '-', ops[i].s.n) &&
 		    str_in(ops[i - 1].s, "status history info top lookup preview"))
 			continue;
-		if (cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i))
+		if ((cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i)) ||
+		    (!cls && str_is(ops[i].s, "clean") && i && empties(program, ops, i)))
 			cls = VERB_DELETE;
 		if (cls == VERB_READ && str_is(ops[i].s, "watch") && watch_runs(program))
 			cls = VERB_EXEC;
@@ -311,7 +323,9 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 			done = true;
 			continue;
 		}
-		if (cls && (!pending || cls == VERB_DANGER)) {
+		/* "snapshot restore": the first only says what of */
+		if (cls && (!pending || cls == VERB_DANGER ||
+			    (pending + 1 == &ops[i] && known && !only_verb(pending->s) && plain_verb(cx, ops[i].s)))) {
 			pending = &ops[i];
 			pending_cls = cls;
 			gap = false;
@@ -325,6 +339,9 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 			fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     pending->at, show(cx, pending->s),
 			     "changes who may do what at a service");
+		else if (known && pending_cls == VERB_CHANGE && loses_data(pending, ops, n))
+			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, pending->at,
+			     show(cx, pending->s), "puts something else in the place of data, or says when it is deleted");
 		else if (known || pending_cls == VERB_DANGER)
 			verb_fact(cx, pending_cls, pending);
 		return pending_cls;
