@@ -43,7 +43,7 @@ static const struct sink_name sinks[] = {
 	S("unlink", SINK_DEL), S(".unlink", SINK_DEL), S(".unlinkSync", SINK_DEL),
 	S("unlinkSync", SINK_DEL), S("File.delete", SINK_DEL), S("FileUtils.rm", SINK_DEL),
 	S("FileUtils.rm_f", SINK_DEL), S("rmdir", SINK_DEL), S(".rmdir", SINK_DEL),
-	S("os.truncate", SINK_DEL), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
+	S("os.truncate", SINK_DEL), S("truncate", SINK_DEL), S("symlink", SINK_WRITE), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
 	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
 	S("shutil.copy", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
@@ -74,7 +74,7 @@ static const struct sink_name sinks[] = {
 	S("loadstring", SINK_DYN), S("load", SINK_DYN), S("dofile", SINK_DYN), S("runpy.run_path", SINK_DYN),
 	S("runpy.run_module", SINK_DYN), S("types.FunctionType", SINK_DYN), S("builtins.exec", SINK_DYN),
 	S("builtins.eval", SINK_DYN), S("sys.modules", SINK_DYN), S("globals", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN), S("pickle.load", SINK_DYN), S("marshal.load", SINK_DYN), S("yaml.unsafe_load", SINK_DYN), S("code.interact", SINK_DYN),
-	S("marshal.loads", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
+	S("marshal.loads", SINK_DYN), S(".read_pickle", SINK_DYN), S("joblib.load", SINK_DYN), S("dill.load", SINK_DYN), S("package.loadlib", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
 	S("base64.b64decode", SINK_DECODE), S("b64decode", SINK_DECODE), S("bytes.fromhex", SINK_DECODE),
 	S("bytearray.fromhex", SINK_DECODE), S("binascii.unhexlify", SINK_DECODE), S("atob", SINK_DECODE),
 	S("codecs.decode", SINK_DECODE), S("zlib.decompress", SINK_DECODE), S("base64_decode", SINK_DECODE),
@@ -108,7 +108,7 @@ static const struct sink_name science[] = {
 	S("file.remove", SINK_DEL), S("file.rename", SINK_WRITE), S("download.file", SINK_NET), S("install.packages", SINK_RISKY),
 	S("remotes.install_github", SINK_RISKY), S("devtools.install_github", SINK_RISKY), S("source", SINK_DYN), S("sys.source", SINK_DYN),
 	S("readLines", SINK_READ), S("readRDS", SINK_READ), S("read.csv", SINK_READ),
-	S("Base.rm", SINK_RDEL), S("Downloads.download", SINK_NET), S("download", SINK_NET), S("Pkg.add", SINK_RISKY),
+	S("Sys.getenv", SINK_ENV), S("Base.rm", SINK_RDEL), S("Downloads.download", SINK_NET), S("download", SINK_NET), S("Pkg.add", SINK_RISKY),
 	S("Pkg.rm", SINK_RISKY), S("include_string", SINK_DYN), S("Meta.parse", SINK_DYN), S("ccall", SINK_DYN),
 };
 #undef S
@@ -252,7 +252,7 @@ static bool is_call(const struct code *c, size_t k)
 	if (punct(c, k + 1, '('))
 		return true;
 	return code_lang_is(c, LANG_RUBY | LANG_PERL | LANG_PHP | LANG_LUA) && k + 1 < c->n &&
-	       (c->t[k + 1].kind == TOK_STR || c->t[k + 1].kind == TOK_NAME ||
+	       (c->t[k + 1].kind == TOK_STR || (c->t[k + 1].kind == TOK_NUM && code_lang_is(c, LANG_PERL)) || c->t[k + 1].kind == TOK_NAME ||
 		punct(c, k + 1, '$') || punct(c, k + 1, '<'));
 }
 
@@ -325,7 +325,7 @@ static struct field path_arg(struct code *c, size_t k)
 	struct field f = {.s = STR("\001"), .at = c->at};
 	size_t after;
 
-	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && literal_arg(c, k, &f.s, &after))
+	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !str_starts(c->t[k].s, ".write_") && literal_arg(c, k, &f.s, &after))
 		return f;
 	f.s = STR("\001");
 	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !(takes_path(c->t[k].s) && punct(c, k + 1, '(') && !punct(c, k + 2, ')'))) {
@@ -436,6 +436,10 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && !str_in(name, "echo print") &&
 		    literal_arg(c, k, &arg, &after) && names_call(c, arg))
 			say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
+		if (str_is(name, ".rename") && k > 3 && c->t[k - 2].kind == TOK_STR && str_in(c->t[k - 4].s, "Path pathlib.Path")) {
+			f = (struct field){.s = c->t[k - 2].s, .at = c->at};
+			effect_write(c->cx, &f, false);
+		}
 		if (is_call(c, k) && names_destruction(name))
 			fact(c->cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     c->at, show(c->cx, name), "calls something that says it destroys");
@@ -458,7 +462,7 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (str_is(name, "getenv") ? !(punct(c, k + 1, '(') && punct(c, k + 2, ')')) : punct(c, k + 1, '[') || punct(c, k + 1, '.'))
+		if (str_ends(name, "getenv") ? !(punct(c, k + 1, '(') && punct(c, k + 2, ')')) : punct(c, k + 1, '[') || punct(c, k + 1, '.') || (punct(c, k + 1, '{') && code_lang_is(c, LANG_PERL)))
 			return;
 		*flags |= 16;
 		fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
@@ -588,6 +592,11 @@ static void imports(struct code *c, size_t k)
 		}
 		return;
 	}
+	if (code_lang_is(c, LANG_PERL) && str_in(name, "do require") && k + 1 < c->n && c->t[k + 1].kind == TOK_STR) {
+		struct field f = {.s = c->t[k + 1].s, .at = c->at};
+
+		effect_script(c->cx, &f, "perl");
+	}
 	if (code_lang_is(c, LANG_PERL) && str_in(name, "use require") && k + 1 < c->n &&
 	    c->t[k + 1].kind == TOK_NAME) {
 		struct sbuf colons = {.a = c->cx->a};
@@ -602,6 +611,28 @@ static void imports(struct code *c, size_t k)
 		if (!is_safe_module(sbuf_view(&colons)) && !str_is(mod, "File.Path"))
 			say(c, REIN_LEVEL_RISKY, sbuf_view(&colons),
 			    "code that uses a module whose effects are not known");
+	}
+}
+
+/* os.environ["X"], process.env.X, $ENV{X}, getenv("X"): one that holds a credential */
+static void env_secrets(struct code *c)
+{
+	bool env = false;
+
+	for (size_t k = 0; k < c->n && !env; k++)
+		env = c->t[k].kind == TOK_NAME &&
+		      (str_has(c->t[k].s, "environ") || str_has(c->t[k].s, "process.env") || str_has(c->t[k].s, "getenv") ||
+		       str_in(c->t[k].s, "ENV ENV.fetch _ENV _SERVER env.get Deno.env.get"));
+	for (size_t k = 0; env && k < c->n; k++) {
+		const struct tok *t = &c->t[k];
+		const char *dot = t->kind == TOK_NAME && t->s.n ? memrchr(t->s.p, '.', t->s.n) : NULL;
+		struct rein_str name = dot ? str_from(t->s, (size_t)(dot - t->s.p) + 1) : t->s;
+
+		if (t->kind == TOK_PUNCT || !name.n || name.p[0] < 'A' || name.p[0] > 'Z' || !env_is_secret(c->cx, name))
+			continue;
+		fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at, show(c->cx, name),
+		     "reads a credential from the environment");
+		return;
 	}
 }
 
@@ -730,6 +761,7 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		    !str_has(c->t[k].s, "__doc__"))
 			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that reaches behind the language");
 	}
+	env_secrets(c);
 	if ((flags & 1) && (flags & 4))
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
 	if ((flags & 2) && (flags & 16))
