@@ -99,6 +99,7 @@ struct data h_sudo(struct ctx *cx, struct call *c)
 	bool ran;
 
 	if (call_has(c, "-e") || str_is(c->argv[0].s, "sudoedit")) {
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, NULL, "edits as another user");
 		for (size_t i = c->rest; i < c->argc; i++)
 			effect_write(cx, &c->argv[i], true);
 		return h_empty();

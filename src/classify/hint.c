@@ -432,12 +432,13 @@ static bool off_limits(struct ctx *cx, struct rein_str path)
 /* Settings and parts of a program that can run code: --config, --setupFiles, --load-plugins, --rcfile */
 static bool names_settings(struct ctx *cx, struct rein_str opt, struct rein_str value)
 {
-	static const char *const code[] = {".js", ".cjs", ".mjs", ".ts", ".rb", ".py", ".php", ".lua", ".so"};
+	static const char *const code[] = {".js", ".cjs", ".mjs", ".ts", ".rb", ".py", ".php", ".lua", ".so", ".xml",
+					   ".gradle", ".kts", ".toml"};
 	struct name n;
 
 	if (opt.n == 2 && opt.p[1] == 'c')
 		return true;
-	for (size_t i = 0; opt.n == 2 && strchr("rfpa", opt.p[1]) && i < ARRAY_SIZE(code); i++)
+	for (size_t i = 0; opt.n == 2 && strchr("rfpasbI", opt.p[1]) && i < ARRAY_SIZE(code); i++)
 		if (str_ends(value, code[i]))
 			return true;
 	if (opt.n < 4)
@@ -445,7 +446,7 @@ static bool names_settings(struct ctx *cx, struct rein_str opt, struct rein_str 
 	split_name(cx, opt, &n);
 	return any_word(&n, "config configfile conf rcfile plugin plugins require bootstrap setup preset presets parser "
 			    "formatter rulesdir loader sysroot checks autoload init native environment rootdir resolver "
-			    "toolchain processor extension extensions filter engine") ||
+			    "toolchain processor extension extensions filter engine manifest settings") ||
 	       (n.n == 2 && str_is(n.word[0], "root") && str_is(n.word[1], "dir"));
 }
 
