@@ -201,14 +201,26 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 	got(cx, c, o, val, at);
 }
 
+/*
+ * vault kv destroy -h, kubectl delete -h: at the very end it names no host, and of what has
+ * sub-commands it is a question; but not behind the name of a program, whose it would be.
+ */
+static bool asks_here(struct ctx *cx, const struct call *c)
+{
+	if (c->top->handler != HANDLE_verbs)
+		return c->n_chain > 1 && !c->ops.n;
+	for (size_t i = 0; i < c->ops.n; i++)
+		if (verb_class(cx, c->ops.v[i].s) == VERB_EXEC || memchr(c->ops.v[i].s.p, '.', c->ops.v[i].s.n))
+			return false;
+	return true;
+}
+
 static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 {
 	struct field *f = &c->argv[*i];
 	const struct know_opt *whole = f->s.n > 2 ? opt_exact(c, f->s) : NULL;
 
-	/* vault kv destroy -h: at the very end it names no host, and of what has sub-commands it is a question */
-	if (str_is(f->s, "-h") && *i + 1 == c->argc && (c->n_chain > 1 || c->top->handler == HANDLE_verbs) &&
-	    !opt_exact(c, f->s) && !may_be_value(c, *i)) {
+	if (str_is(f->s, "-h") && *i + 1 == c->argc && asks_here(cx, c) && !opt_exact(c, f->s) && !may_be_value(c, *i)) {
 		c->acts |= ACT_SAFE;
 		return;
 	}

@@ -257,7 +257,7 @@ static struct fields verb_words(struct ctx *cx, struct call *c, size_t from, boo
 			words.n = 0;
 			break;
 		}
-		reads |= str_in(c->ops.v[i].s, "list ls get show describe tail status view search find");
+		reads |= str_in(c->ops.v[i].s, "list ls get show describe tail view");
 		fields_push(cx, &words, c->ops.v[i]);
 	}
 	return words;
@@ -267,11 +267,11 @@ static struct fields verb_words(struct ctx *cx, struct call *c, size_t from, boo
 static bool asks_help(const struct call *c)
 {
 	struct rein_str before = c->argc > 2 ? c->argv[c->argc - 2].s : STR("");
+	bool aws = str_in(rein_str(c->top->name), "aws awslocal");
 
-	if (c->ops.n && str_is(c->ops.v[0].s, "help") && c->op_at[0] == 1)
+	if (c->ops.n && str_is(c->ops.v[0].s, "help") && c->op_at[0] == 1 && (aws || !c->top->note))
 		return true;
-	return c->top->note && !strcmp(c->top->note, "second") && before.n && before.p[0] != '-' &&
-	       c->argc < 6 && !memchr(before.p, '/', before.n) && str_is(c->argv[c->argc - 1].s, "help");
+	return aws && before.n && before.p[0] != '-' && c->argc < 6 && !memchr(before.p, '/', before.n) && str_is(c->argv[c->argc - 1].s, "help");
 }
 
 /* --cli-input-json file:///etc/shadow is read and sent */
@@ -498,15 +498,17 @@ static bool runs_there(struct ctx *cx, struct call *c, struct field *v, size_t n
 	enum rein_level level = cx->level;
 	enum rein_reach reach = cx->reach;
 	struct data d;
-	bool reads;
+	bool reads, code = false; /* without any, a shell or interpreter takes what is typed */
 
+	for (size_t i = 1; i < n; i++)
+		code |= v[i].s.n && v[i].s.p[0] != '-';
 	cx->level = REIN_LEVEL_SAFE;
 	cx->reach = REIN_REACH_READONLY;
 	cx->remote++;
 	d = exec_argv(cx, v, n, c->io);
 	cx->remote--;
 	reads = !(d.taint & TAINT_SECRET) && cx->level == REIN_LEVEL_SAFE && cx->reach <= REIN_REACH_READONLY &&
-		!(n == 1 && k && (k->handler == HANDLE_shell || k->handler == HANDLE_interp));
+		(code || !k || (k->handler != HANDLE_shell && k->handler != HANDLE_interp));
 	cx->level = level > cx->level ? level : cx->level;
 	cx->reach = reach > cx->reach ? reach : cx->reach;
 	return reads;
@@ -532,6 +534,9 @@ struct data h_docker(struct ctx *cx, struct call *c)
 
 		if (!strcmp(n, "-v") || !strcmp(n, "--volume") || !strcmp(n, "--mount"))
 			docker_mount(cx, g);
+		else if (!strcmp(g->opt->key, "-f") && c->cmd->level && str_has(g->val.s, "://"))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, g->at, g->val.s,
+			    "starts what comes from the network and nobody looked at");
 		else if (str_in(rein_str(n), "--pid --net --network --ipc --uts --userns --cgroupns") &&
 			 str_is(g->val.s, "host"))
 			say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, LOCAL, g->at, g->val.s,

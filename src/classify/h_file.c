@@ -502,6 +502,8 @@ struct data h_interp(struct ctx *cx, struct call *c)
 			role_effect(cx, c, r, &c->got[i].val);
 	}
 	loaded_modules(cx, c, lang);
+	for (size_t i = 1; call_has(c, "-S") && !strcmp(lang, "php") && i < c->argc; i++)
+		rummage_sent(cx, &c->argv[i]); /* php -S 0.0.0.0:80 -t / */
 	if (code) {
 		/* perl -i -pe changes the files it is given */
 		for (size_t i = 0; i < c->ops.n; i++) {
@@ -532,6 +534,8 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		if (str_in(module->val.s, "http.server SimpleHTTPServer")) {
 			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
 			     module->at, NULL, "offers files of this machine on the network");
+			for (size_t i = 1; i < c->argc; i++)
+				rummage_sent(cx, &c->argv[i]);
 			return finish(cx, c);
 		}
 		if (know_find(cx, module->val.s)) {

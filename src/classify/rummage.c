@@ -324,8 +324,11 @@ void rummage_words(struct ctx *cx, const struct call *c)
 /* rsync -a ~/ host: — the keys are in there as well */
 void rummage_sent(struct ctx *cx, const struct field *f)
 {
-	struct spot s = path_spot(cx, f->s);
+	struct spot s;
 
+	if (!f->s.n || f->s.p[0] == '-')
+		return;
+	s = path_spot(cx, f->s);
 	rummage_tree(cx, f);
 	if (s.place == PLACE_HOME_ROOT || s.place == PLACE_SYSTEM_ROOT)
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
