@@ -90,7 +90,7 @@ void rummage_print(struct ctx *cx, uint16_t taint, struct range at)
 /* terraform output db_password: of what prints values by their names, one whose name says what it holds */
 void rummage_values(struct ctx *cx, const struct field *v, size_t n)
 {
-	static const char *const words[] = {"kubeconfig", "conn", "dsn", "cert", "pwd", "key", "saml", "otp"};
+	static const char *const words[] = {"kubeconfig", "conn", "dsn", "cert", "pwd", "_pw", "key", "saml", "otp"};
 
 	for (size_t i = 0; i < n; i++) {
 		struct rein_str s = v[i].s;
