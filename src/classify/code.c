@@ -46,10 +46,12 @@ static const struct sink_name sinks[] = {
 	S("os.truncate", SINK_DEL), S("truncate", SINK_DEL), S("symlink", SINK_WRITE), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
 	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
-	S("shutil.copy", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
+	S("shutil.copy", SINK_READ), S("shutil.copy2", SINK_READ), S(".copyFileSync", SINK_READ), S(".cpSync", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
 	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
 	S("open", SINK_OPEN), S("builtins.open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN), S("io.open", SINK_OPEN),
-	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("File.new", SINK_OPEN),
+	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("gzip.open", SINK_OPEN), S("bz2.open", SINK_OPEN), S("lzma.open", SINK_OPEN),
+	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE), S("numpy.savetxt", SINK_WRITE),
+	S(".symlink_to", SINK_WRITE), S(".hardlink_to", SINK_WRITE), S("process.dlopen", SINK_DYN), S("File.new", SINK_OPEN),
 	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
 	S("File.readlines", SINK_READ), S("File.foreach", SINK_READ), S("File.binread", SINK_READ),
 	S(".readFileSync", SINK_READ), S("readFileSync", SINK_READ), S(".readFile", SINK_READ),
@@ -325,7 +327,8 @@ static struct field path_arg(struct code *c, size_t k)
 	struct field f = {.s = STR("\001"), .at = c->at};
 	size_t after;
 
-	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !str_starts(c->t[k].s, ".write_") && literal_arg(c, k, &f.s, &after))
+	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !str_starts(c->t[k].s, ".write_") && !str_ends(c->t[k].s, "link_to") &&
+	    literal_arg(c, k, &f.s, &after))
 		return f;
 	f.s = STR("\001");
 	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !(takes_path(c->t[k].s) && punct(c, k + 1, '(') && !punct(c, k + 2, ')'))) {
@@ -425,6 +428,75 @@ static bool names_call(const struct code *c, struct rein_str text)
 	return s == SINK_SHELL || s == SINK_DEL || s == SINK_RDEL || s == SINK_DYN;
 }
 
+/*
+ * Modules that can change things are harmless only in the calls that are known to be: os.replace, shutil.chown and
+ * fs.cpSync are not on every list of what is bad.
+ */
+static bool may_act(const struct code *c, struct rein_str name)
+{
+	static const char os[] =
+		"getcwd getcwdb listdir walk fwalk scandir stat lstat fstat statvfs getenv getenvb getpid getppid getuid geteuid getgid "
+		"getegid getgroups cpu_count process_cpu_count uname access readlink get_terminal_size fspath fsencode fsdecode times "
+		"getloadavg urandom strerror sysconf getlogin isatty get_exec_path sched_getaffinity chdir close read pipe dup "
+		"_exit getpgid getsid getrandom waitpid wait umask nice";
+	static const char shutil[] = "which disk_usage get_terminal_size get_archive_formats get_unpack_formats";
+	static const char node[] =
+		"existsSync exists statSync stat lstatSync lstat fstatSync readdirSync readdir accessSync access realpathSync realpath "
+		"readlinkSync readlink opendirSync opendir statfsSync readSync read closeSync close gzipSync gunzipSync deflateSync "
+		"inflateSync brotliCompressSync brotliDecompressSync pbkdf2Sync scryptSync generateKeyPairSync generateKeySync hkdfSync "
+		"randomFillSync watch constants";
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	struct rein_str last = dot ? str_from(name, (size_t)(dot - name.p) + 1) : name;
+
+	if (code_lang_is(c, LANG_PYTHON)) {
+		if (str_starts(name, "os.path.") || str_starts(name, "os.environ.") || str_starts(name, "os.sched"))
+			return false;
+		return (str_starts(name, "os.") && !str_in(last, os)) || (str_starts(name, "shutil.") && !str_in(last, shutil));
+	}
+	return code_lang_is(c, LANG_NODE) && (str_ends(last, "Sync") || str_starts(name, "fs.")) && !str_in(last, node);
+}
+
+/* os.replace(a, b), shutil.copy(a, b): where it goes to */
+static void second_path(struct code *c, size_t k)
+{
+	struct rein_str name = c->t[k].s, arg;
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	struct rein_str last = dot ? str_from(name, (size_t)(dot - name.p) + 1) : name;
+	struct field f = {.at = c->at};
+	size_t after;
+
+	if (!str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync cpSync symlink symlinkSync mv cp cp_r") ||
+	    !literal_arg(c, k, &arg, &after) || !punct(c, after, ',') || after + 1 >= c->n ||
+	    c->t[after + 1].kind != TOK_STR)
+		return;
+	f.s = c->t[after + 1].joined ? STR("\001") : c->t[after + 1].s;
+	effect_write(c->cx, &f, false);
+}
+
+/* Methods of things whose path stands before them, or that only write when they are given one. */
+static void one_method(struct code *c, size_t k)
+{
+	struct rein_str name = c->t[k].s, arg;
+	struct field f = {.at = c->at};
+	bool path = k > 3 && c->t[k - 2].kind == TOK_STR && str_in(c->t[k - 4].s, "Path pathlib.Path");
+	size_t after;
+
+	if (path && str_in(name, ".rename .replace .open .chmod")) {
+		f.s = c->t[k - 2].s;
+		if (str_is(name, ".chmod"))
+			effect_attr(c->cx, &f, false, false);
+		else if (!str_is(name, ".open") || (literal_arg(c, k, &arg, &after) && str_in(arg, "w wb a ab w+ x r+")))
+			effect_write(c->cx, &f, false);
+	}
+	if (code_lang_is(c, LANG_PYTHON) &&
+	    (str_ends(name, ".to_csv") || str_ends(name, ".to_parquet") || str_ends(name, ".to_json") || str_ends(name, ".to_excel") ||
+	     str_ends(name, ".to_pickle")) &&
+	    literal_arg(c, k, &f.s, &after))
+		effect_write(c->cx, &f, false);
+	if (code_lang_is(c, LANG_NODE) && str_ends(name, ".constructor"))
+		say(c, REIN_LEVEL_DANGEROUS, name, "code that builds and runs other code");
+}
+
 static void one_name(struct code *c, size_t k, unsigned *flags)
 {
 	struct rein_str name = c->t[k].s, arg;
@@ -436,10 +508,10 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && !str_in(name, "echo print") &&
 		    literal_arg(c, k, &arg, &after) && names_call(c, arg))
 			say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
-		if (str_is(name, ".rename") && k > 3 && c->t[k - 2].kind == TOK_STR && str_in(c->t[k - 4].s, "Path pathlib.Path")) {
-			f = (struct field){.s = c->t[k - 2].s, .at = c->at};
-			effect_write(c->cx, &f, false);
-		}
+		if (is_call(c, k))
+			one_method(c, k);
+		if (is_call(c, k) && may_act(c, name))
+			say(c, REIN_LEVEL_RISKY, name, "a call that is not known to only read");
 		if (is_call(c, k) && names_destruction(name))
 			fact(c->cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     c->at, show(c->cx, name), "calls something that says it destroys");
@@ -498,10 +570,12 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		f = path_arg(c, k);
 		if (f.s.n > 1 || !has_hole(f.s))
 			effect_read(c->cx, &f);
+		second_path(c, k);
 		return;
 	case SINK_WRITE:
 		f = path_arg(c, k);
 		effect_write(c->cx, &f, false);
+		second_path(c, k);
 		return;
 	case SINK_MAKE:
 		f = path_arg(c, k);
@@ -514,6 +588,8 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	case SINK_SQL:
 		if (literal_arg(c, k, &arg, &after))
 			sql_scan(c->cx, arg, c->at, NULL, false, false);
+		else if (str_has(name, ".execute") && !code_lang_is(c, LANG_NODE))
+			fact(c->cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, NULL, "runs SQL that cannot be seen");
 		return;
 	case SINK_DYN:
 		*flags |= 4;
