@@ -201,10 +201,29 @@ static void long_option(struct ctx *cx, struct call *c, size_t *i, bool single)
 	got(cx, c, o, val, at);
 }
 
+/*
+ * vault kv destroy -h, kubectl delete -h: at the very end it names no host, and of what has
+ * sub-commands it is a question; but not behind the name of a program, whose it would be.
+ */
+static bool asks_here(struct ctx *cx, const struct call *c)
+{
+	if (c->top->handler != HANDLE_verbs)
+		return c->n_chain > 1 && !c->ops.n;
+	for (size_t i = 0; i < c->ops.n; i++)
+		if (verb_class(cx, c->ops.v[i].s) == VERB_EXEC || memchr(c->ops.v[i].s.p, '.', c->ops.v[i].s.n))
+			return false;
+	return true;
+}
+
 static void short_cluster(struct ctx *cx, struct call *c, size_t *i)
 {
 	struct field *f = &c->argv[*i];
 	const struct know_opt *whole = f->s.n > 2 ? opt_exact(c, f->s) : NULL;
+
+	if (str_is(f->s, "-h") && *i + 1 == c->argc && asks_here(cx, c) && !opt_exact(c, f->s) && !may_be_value(c, *i)) {
+		c->acts |= ACT_SAFE;
+		return;
+	}
 
 	if (whole) { /* -TT, -qa: a word of its own */
 		got(cx, c, whole, whole->arg == 1 ? next_value(c, i) : (struct field){0}, f->at);
@@ -463,15 +482,19 @@ static bool reads_words(struct ctx *cx, const struct call *c)
 	return found;
 }
 
-/* Packages that come over a connection anybody on the way can change. */
+/* Packages that come over a connection anybody on the way can change, or from where no packages come from. */
 static void plain_sources(struct ctx *cx, struct call *c)
 {
-	for (size_t i = 1; i < c->argc; i++)
-		if (str_has(c->argv[i].s, "http://") && !str_has(c->argv[i].s, "://localhost") &&
-		    !str_has(c->argv[i].s, "://127."))
-			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
-			     c->argv[i].at, show(cx, c->argv[i].s),
-			     "installs code that comes without encryption");
+	for (size_t i = 1; i < c->argc; i++) {
+		const struct field *f = &c->argv[i];
+
+		if (str_has(f->s, "http://") && !str_has(f->s, "://localhost") && !str_has(f->s, "://127."))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "installs code that comes without encryption");
+		else if (url_is_odd(f->s))
+			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
+			     show(cx, f->s), "installs code from a host that has no name, or one that looks like another");
+	}
 }
 
 /*
@@ -751,6 +774,24 @@ static void telling_words(struct ctx *cx, struct call *c)
 	}
 }
 
+/* ephemeral:x is deleted after it was read, msl:x is a script: pictures that are none */
+static void picture_words(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		struct field f = c->ops.v[i];
+		const char *colon = f.s.n ? memchr(f.s.p, ':', f.s.n) : NULL;
+		struct rein_str kind = colon ? str_to(f.s, (size_t)(colon - f.s.p)) : STR("");
+
+		f.s = str_from(f.s, kind.n + 1);
+		if (str_in(kind, "ephemeral EPHEMERAL"))
+			effect_delete(cx, &f, false);
+		else if (str_in(kind, "msl MSL"))
+			effect_script(cx, &f, "other");
+		else if (str_in(kind, "text label caption pango TEXT concat file subfile"))
+			effect_read(cx, &f);
+	}
+}
+
 static struct data default_run(struct ctx *cx, struct call *c)
 {
 	struct data d;
@@ -789,12 +830,24 @@ static struct data default_run(struct ctx *cx, struct call *c)
 		inline_settings(cx, c);
 	if (has_note(c, "opens"))
 		opened_files(cx, c);
+	if (str_in(rein_str(c->top->name), "convert magick identify mogrify montage composite compare gm ffmpeg ffprobe "
+					   "ffplay animate display conjure"))
+		picture_words(cx, c);
+	if (has_note(c, "clock") && c->ops.n && c->ops.v[0].s.n && c->ops.v[0].s.p[0] != '+' && !call_has(c, "-j"))
+		fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->ops.v[0].at,
+		     show(cx, c->ops.v[0].s), "sets the clock");
+	if (has_note(c, "scanner"))
+		rummage_scan(cx, c);
 	if (has_note(c, "mlr"))
 		miller_verbs(cx, c);
 	if (has_note(c, "getent"))
 		account_database(cx, c);
 	if (has_note(c, "filter"))
 		rummage_filter(cx, c);
+	if (c->cmd->note && !strcmp(c->cmd->note, "values")) {
+		rummage_values(cx, c->ops.v, c->ops.n);
+		d.taint |= cx->seen;
+	}
 	if (has_note(c, "encode"))
 		rummage_encode(cx, c);
 	for (size_t i = 0; has_note(c, "tree") && i < c->ops.n; i++)
@@ -817,6 +870,20 @@ static bool reads_program(const struct know_cmd *cmd, const struct io *io)
 {
 	return io->piped && cmd->handler == HANDLE_interp && cmd->lang &&
 	       !strcmp(cmd->lang, "other");
+}
+
+/* git clone … && cd … && make: whoever wrote that tree says what runs */
+static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
+{
+	struct rein_str name = rein_str(c->top->name);
+	bool builds = handler == HANDLE_make || handler == HANDLE_npmrun || handler == HANDLE_cmake ||
+		      (kind_of(c) == REIN_FACT_PACKAGE && c->cmd->level) ||
+		      str_in(name, "configure ninja meson cargo go gradle gradlew mvn mvnw rake bundle tox nox pytest "
+				   "bazel bazelisk swift dotnet mix sbt just task poetry");
+
+	if (cx->fetched && builds && c->argc > (handler == HANDLE_npmrun ? 1 : 0))
+		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[0].at, NULL,
+		     "builds or runs a tree that was downloaded just now");
 }
 
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
@@ -848,6 +915,13 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	if (c.acts & ACT_DRY)
 		cx->dry++;
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
+	if (c.cmd->level && c.cmd->kind) {
+		if (kind_of(&c) == REIN_FACT_SECRET && !d.known)
+			d.taint |= TAINT_SECRET; /* state pull | curl … */
+		if (c.cmd->note && !strcmp(c.cmd->note, "copy") && !(c.acts & ACT_RDONLY))
+			d.taint |= TAINT_STORE;
+	}
+	fetched_build(cx, &c, h);
 	carry_call(cx, &c, h);
 	if (c.acts & ACT_DRY)
 		cx->dry--;

@@ -130,6 +130,13 @@ static void awk_name(struct awk *w)
 		}
 	} else if (str_is(name, "ENVIRON") && !(w->i < w->s.n && w->s.p[w->i] == '[')) {
 		fact(w->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, w->at, NULL, "reads the whole environment");
+	} else if (str_is(name, "ENVIRON") && w->i + 1 < w->s.n && w->s.p[w->i + 1] == '"') {
+		struct rein_str var = str_from(w->s, w->i + 2);
+		const char *end = var.n ? memchr(var.p, '"', var.n) : NULL;
+
+		if (end && env_is_secret(w->cx, str_to(var, (size_t)(end - var.p))))
+			fact(w->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, w->at, NULL,
+			     "reads a credential from the environment");
 	} else if (str_in(name, "extension load")) {
 		awk_say(w, REIN_LEVEL_DANGEROUS, "awk code that loads an extension");
 	}

@@ -43,13 +43,15 @@ static const struct sink_name sinks[] = {
 	S("unlink", SINK_DEL), S(".unlink", SINK_DEL), S(".unlinkSync", SINK_DEL),
 	S("unlinkSync", SINK_DEL), S("File.delete", SINK_DEL), S("FileUtils.rm", SINK_DEL),
 	S("FileUtils.rm_f", SINK_DEL), S("rmdir", SINK_DEL), S(".rmdir", SINK_DEL),
-	S("os.truncate", SINK_DEL), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
+	S("os.truncate", SINK_DEL), S("truncate", SINK_DEL), S("symlink", SINK_WRITE), S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
 	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
-	S("shutil.copy", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
+	S("shutil.copy", SINK_READ), S("shutil.copy2", SINK_READ), S(".copyFileSync", SINK_READ), S(".cpSync", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
 	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
 	S("open", SINK_OPEN), S("builtins.open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN), S("io.open", SINK_OPEN),
-	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("File.new", SINK_OPEN),
+	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("gzip.open", SINK_OPEN), S("bz2.open", SINK_OPEN), S("lzma.open", SINK_OPEN),
+	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE), S("numpy.savetxt", SINK_WRITE),
+	S(".symlink_to", SINK_WRITE), S(".hardlink_to", SINK_WRITE), S("process.dlopen", SINK_DYN), S("File.new", SINK_OPEN),
 	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
 	S("File.readlines", SINK_READ), S("File.foreach", SINK_READ), S("File.binread", SINK_READ),
 	S(".readFileSync", SINK_READ), S("readFileSync", SINK_READ), S(".readFile", SINK_READ),
@@ -74,7 +76,7 @@ static const struct sink_name sinks[] = {
 	S("loadstring", SINK_DYN), S("load", SINK_DYN), S("dofile", SINK_DYN), S("runpy.run_path", SINK_DYN),
 	S("runpy.run_module", SINK_DYN), S("types.FunctionType", SINK_DYN), S("builtins.exec", SINK_DYN),
 	S("builtins.eval", SINK_DYN), S("sys.modules", SINK_DYN), S("globals", SINK_DYN), S(".send", SINK_NONE), S("include", SINK_DYN), S("pickle.loads", SINK_DYN), S("pickle.load", SINK_DYN), S("marshal.load", SINK_DYN), S("yaml.unsafe_load", SINK_DYN), S("code.interact", SINK_DYN),
-	S("marshal.loads", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
+	S("marshal.loads", SINK_DYN), S(".read_pickle", SINK_DYN), S("joblib.load", SINK_DYN), S("dill.load", SINK_DYN), S("package.loadlib", SINK_DYN), S("ctypes.CDLL", SINK_DYN), S("process.binding", SINK_DYN),
 	S("base64.b64decode", SINK_DECODE), S("b64decode", SINK_DECODE), S("bytes.fromhex", SINK_DECODE),
 	S("bytearray.fromhex", SINK_DECODE), S("binascii.unhexlify", SINK_DECODE), S("atob", SINK_DECODE),
 	S("codecs.decode", SINK_DECODE), S("zlib.decompress", SINK_DECODE), S("base64_decode", SINK_DECODE),
@@ -95,7 +97,7 @@ static const struct sink_name sinks[] = {
 	S("LWP.Simple.get", SINK_NET), S("dns.resolve", SINK_NET), S("httpd", SINK_NET), S("smtplib.SMTP", SINK_NET),
 	S(".execute", SINK_SQL), S(".executescript", SINK_SQL), S(".executemany", SINK_SQL),
 	S(".query", SINK_SQL), S("mysqli_query", SINK_SQL), S("pg_query", SINK_SQL),
-	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
+	S("os.environ", SINK_ENV), S("process.env", SINK_ENV), S("ENV", SINK_ENV), S("ENV.to_h", SINK_ENV), S("ENV.to_h.to_s", SINK_ENV), S("ENV.to_json", SINK_ENV), S("ENV.to_a", SINK_ENV), S("ENV.inspect", SINK_ENV), S("ENV.each", SINK_ENV),
 	S("ENV.each_pair", SINK_ENV), S("ENV.map", SINK_ENV), S("ENV.sort", SINK_ENV), S("_ENV", SINK_ENV), S("_SERVER", SINK_ENV),
 	S("os.environ.items", SINK_ENV), S("os.environ.copy", SINK_ENV), S("os.environ.values", SINK_ENV), S("Deno.env.toObject", SINK_ENV), S("getenv", SINK_ENV),
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
@@ -108,7 +110,7 @@ static const struct sink_name science[] = {
 	S("file.remove", SINK_DEL), S("file.rename", SINK_WRITE), S("download.file", SINK_NET), S("install.packages", SINK_RISKY),
 	S("remotes.install_github", SINK_RISKY), S("devtools.install_github", SINK_RISKY), S("source", SINK_DYN), S("sys.source", SINK_DYN),
 	S("readLines", SINK_READ), S("readRDS", SINK_READ), S("read.csv", SINK_READ),
-	S("Base.rm", SINK_RDEL), S("Downloads.download", SINK_NET), S("download", SINK_NET), S("Pkg.add", SINK_RISKY),
+	S("Sys.getenv", SINK_ENV), S("Base.rm", SINK_RDEL), S("Downloads.download", SINK_NET), S("download", SINK_NET), S("Pkg.add", SINK_RISKY),
 	S("Pkg.rm", SINK_RISKY), S("include_string", SINK_DYN), S("Meta.parse", SINK_DYN), S("ccall", SINK_DYN),
 };
 #undef S
@@ -252,7 +254,7 @@ static bool is_call(const struct code *c, size_t k)
 	if (punct(c, k + 1, '('))
 		return true;
 	return code_lang_is(c, LANG_RUBY | LANG_PERL | LANG_PHP | LANG_LUA) && k + 1 < c->n &&
-	       (c->t[k + 1].kind == TOK_STR || c->t[k + 1].kind == TOK_NAME ||
+	       (c->t[k + 1].kind == TOK_STR || (c->t[k + 1].kind == TOK_NUM && code_lang_is(c, LANG_PERL)) || c->t[k + 1].kind == TOK_NAME ||
 		punct(c, k + 1, '$') || punct(c, k + 1, '<'));
 }
 
@@ -325,7 +327,8 @@ static struct field path_arg(struct code *c, size_t k)
 	struct field f = {.s = STR("\001"), .at = c->at};
 	size_t after;
 
-	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && literal_arg(c, k, &f.s, &after))
+	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !str_starts(c->t[k].s, ".write_") && !str_ends(c->t[k].s, "link_to") &&
+	    literal_arg(c, k, &f.s, &after))
 		return f;
 	f.s = STR("\001");
 	if (c->t[k].s.n && c->t[k].s.p[0] == '.' && !(takes_path(c->t[k].s) && punct(c, k + 1, '(') && !punct(c, k + 2, ')'))) {
@@ -425,6 +428,75 @@ static bool names_call(const struct code *c, struct rein_str text)
 	return s == SINK_SHELL || s == SINK_DEL || s == SINK_RDEL || s == SINK_DYN;
 }
 
+/*
+ * Modules that can change things are harmless only in the calls that are known to be: os.replace, shutil.chown and
+ * fs.cpSync are not on every list of what is bad.
+ */
+static bool may_act(const struct code *c, struct rein_str name)
+{
+	static const char os[] =
+		"getcwd getcwdb listdir walk fwalk scandir stat lstat fstat statvfs getenv getenvb getpid getppid getuid geteuid getgid "
+		"getegid getgroups cpu_count process_cpu_count uname access readlink get_terminal_size fspath fsencode fsdecode times "
+		"getloadavg urandom strerror sysconf getlogin isatty get_exec_path sched_getaffinity chdir close read pipe dup "
+		"_exit getpgid getsid getrandom waitpid wait umask nice";
+	static const char shutil[] = "which disk_usage get_terminal_size get_archive_formats get_unpack_formats";
+	static const char node[] =
+		"existsSync exists statSync stat lstatSync lstat fstatSync readdirSync readdir accessSync access realpathSync realpath "
+		"readlinkSync readlink opendirSync opendir statfsSync readSync read closeSync close gzipSync gunzipSync deflateSync "
+		"inflateSync brotliCompressSync brotliDecompressSync pbkdf2Sync scryptSync generateKeyPairSync generateKeySync hkdfSync "
+		"randomFillSync watch constants";
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	struct rein_str last = dot ? str_from(name, (size_t)(dot - name.p) + 1) : name;
+
+	if (code_lang_is(c, LANG_PYTHON)) {
+		if (str_starts(name, "os.path.") || str_starts(name, "os.environ.") || str_starts(name, "os.sched"))
+			return false;
+		return (str_starts(name, "os.") && !str_in(last, os)) || (str_starts(name, "shutil.") && !str_in(last, shutil));
+	}
+	return code_lang_is(c, LANG_NODE) && (str_ends(last, "Sync") || str_starts(name, "fs.")) && !str_in(last, node);
+}
+
+/* os.replace(a, b), shutil.copy(a, b): where it goes to */
+static void second_path(struct code *c, size_t k)
+{
+	struct rein_str name = c->t[k].s, arg;
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	struct rein_str last = dot ? str_from(name, (size_t)(dot - name.p) + 1) : name;
+	struct field f = {.at = c->at};
+	size_t after;
+
+	if (!str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync cpSync symlink symlinkSync mv cp cp_r") ||
+	    !literal_arg(c, k, &arg, &after) || !punct(c, after, ',') || after + 1 >= c->n ||
+	    c->t[after + 1].kind != TOK_STR)
+		return;
+	f.s = c->t[after + 1].joined ? STR("\001") : c->t[after + 1].s;
+	effect_write(c->cx, &f, false);
+}
+
+/* Methods of things whose path stands before them, or that only write when they are given one. */
+static void one_method(struct code *c, size_t k)
+{
+	struct rein_str name = c->t[k].s, arg;
+	struct field f = {.at = c->at};
+	bool path = k > 3 && c->t[k - 2].kind == TOK_STR && str_in(c->t[k - 4].s, "Path pathlib.Path");
+	size_t after;
+
+	if (path && str_in(name, ".rename .replace .open .chmod")) {
+		f.s = c->t[k - 2].s;
+		if (str_is(name, ".chmod"))
+			effect_attr(c->cx, &f, false, false);
+		else if (!str_is(name, ".open") || (literal_arg(c, k, &arg, &after) && str_in(arg, "w wb a ab w+ x r+")))
+			effect_write(c->cx, &f, false);
+	}
+	if (code_lang_is(c, LANG_PYTHON) &&
+	    (str_ends(name, ".to_csv") || str_ends(name, ".to_parquet") || str_ends(name, ".to_json") || str_ends(name, ".to_excel") ||
+	     str_ends(name, ".to_pickle")) &&
+	    literal_arg(c, k, &f.s, &after))
+		effect_write(c->cx, &f, false);
+	if (code_lang_is(c, LANG_NODE) && str_ends(name, ".constructor"))
+		say(c, REIN_LEVEL_DANGEROUS, name, "code that builds and runs other code");
+}
+
 static void one_name(struct code *c, size_t k, unsigned *flags)
 {
 	struct rein_str name = c->t[k].s, arg;
@@ -433,8 +505,13 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	size_t after;
 
 	if (s == SINK_NONE) {
-		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && literal_arg(c, k, &arg, &after) && names_call(c, arg))
+		if (is_call(c, k) && code_lang_is(c, LANG_PHP) && !str_in(name, "echo print") &&
+		    literal_arg(c, k, &arg, &after) && names_call(c, arg))
 			say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
+		if (is_call(c, k))
+			one_method(c, k);
+		if (is_call(c, k) && may_act(c, name))
+			say(c, REIN_LEVEL_RISKY, name, "a call that is not known to only read");
 		if (is_call(c, k) && names_destruction(name))
 			fact(c->cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     c->at, show(c->cx, name), "calls something that says it destroys");
@@ -457,9 +534,11 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		return;
 	}
 	if (s == SINK_ENV) {
-		if (str_is(name, "getenv") ? punct(c, k + 1, '(') && punct(c, k + 2, ')') : !punct(c, k + 1, '[') && !punct(c, k + 1, '.'))
-			fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
-			     show(c->cx, name), "reads the whole environment");
+		if (str_ends(name, "getenv") ? !(punct(c, k + 1, '(') && punct(c, k + 2, ')')) : punct(c, k + 1, '[') || punct(c, k + 1, '.') || (punct(c, k + 1, '{') && code_lang_is(c, LANG_PERL)))
+			return;
+		*flags |= 16;
+		fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at,
+		     show(c->cx, name), "reads the whole environment");
 		return;
 	}
 	if (!is_call(c, k) && (s == SINK_SHELL || s == SINK_DYN ||
@@ -491,10 +570,12 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 		f = path_arg(c, k);
 		if (f.s.n > 1 || !has_hole(f.s))
 			effect_read(c->cx, &f);
+		second_path(c, k);
 		return;
 	case SINK_WRITE:
 		f = path_arg(c, k);
 		effect_write(c->cx, &f, false);
+		second_path(c, k);
 		return;
 	case SINK_MAKE:
 		f = path_arg(c, k);
@@ -507,6 +588,8 @@ static void one_name(struct code *c, size_t k, unsigned *flags)
 	case SINK_SQL:
 		if (literal_arg(c, k, &arg, &after))
 			sql_scan(c->cx, arg, c->at, NULL, false, false);
+		else if (str_has(name, ".execute") && !code_lang_is(c, LANG_NODE))
+			fact(c->cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, NULL, "runs SQL that cannot be seen");
 		return;
 	case SINK_DYN:
 		*flags |= 4;
@@ -585,6 +668,11 @@ static void imports(struct code *c, size_t k)
 		}
 		return;
 	}
+	if (code_lang_is(c, LANG_PERL) && str_in(name, "do require") && k + 1 < c->n && c->t[k + 1].kind == TOK_STR) {
+		struct field f = {.s = c->t[k + 1].s, .at = c->at};
+
+		effect_script(c->cx, &f, "perl");
+	}
 	if (code_lang_is(c, LANG_PERL) && str_in(name, "use require") && k + 1 < c->n &&
 	    c->t[k + 1].kind == TOK_NAME) {
 		struct sbuf colons = {.a = c->cx->a};
@@ -602,6 +690,28 @@ static void imports(struct code *c, size_t k)
 	}
 }
 
+/* os.environ["X"], process.env.X, $ENV{X}, getenv("X"): one that holds a credential */
+static void env_secrets(struct code *c)
+{
+	bool env = false;
+
+	for (size_t k = 0; k < c->n && !env; k++)
+		env = c->t[k].kind == TOK_NAME &&
+		      (str_has(c->t[k].s, "environ") || str_has(c->t[k].s, "process.env") || str_has(c->t[k].s, "getenv") ||
+		       str_in(c->t[k].s, "ENV ENV.fetch _ENV _SERVER env.get Deno.env.get"));
+	for (size_t k = 0; env && k < c->n; k++) {
+		const struct tok *t = &c->t[k];
+		const char *dot = t->kind == TOK_NAME && t->s.n ? memrchr(t->s.p, '.', t->s.n) : NULL;
+		struct rein_str name = dot ? str_from(t->s, (size_t)(dot - t->s.p) + 1) : t->s;
+
+		if (t->kind == TOK_PUNCT || !name.n || name.p[0] < 'A' || name.p[0] > 'Z' || !env_is_secret(c->cx, name))
+			continue;
+		fact(c->cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, c->at, show(c->cx, name),
+		     "reads a credential from the environment");
+		return;
+	}
+}
+
 /* Loose languages: a sink's name anywhere that the lexer did not see as a call. */
 static bool in_some_name(const struct code *c, struct rein_str word)
 {
@@ -611,12 +721,32 @@ static bool in_some_name(const struct code *c, struct rein_str word)
 	return false;
 }
 
+/* print "unlink\n": nothing but texts that are printed, and nothing in them that is worked out */
+static bool only_prints(const struct code *c)
+{
+	if (memchr(c->s.p, '`', c->s.n) || memchr(c->s.p, '%', c->s.n) || memchr(c->s.p, '<', c->s.n) ||
+	    memchr(c->s.p, '@', c->s.n) || memchr(c->s.p, '$', c->s.n) || str_has(c->s, "#{"))
+		return false;
+	for (size_t k = 0; k < c->n; k++) {
+		const struct tok *t = &c->t[k];
+
+		if (t->kind == TOK_NAME ? !str_in(t->s, "print puts say p pp echo printf warn")
+					: t->kind == TOK_PUNCT && !strchr(",;.()", t->c))
+			return false;
+		if (t->kind == TOK_STR && t->joined)
+			return false;
+	}
+	return true;
+}
+
 static void raw_check(struct code *c)
 {
 	uint32_t seen = 0; /* of raw_words: a word is looked for once */
 	size_t i = 0;
 
 	static_assert(ARRAY_SIZE(raw_words) <= 32, "one bit each");
+	if (only_prints(c))
+		return;
 	while (i < c->s.n) {
 		size_t n = 0, w = 0;
 
@@ -648,8 +778,77 @@ static bool may_do_harm(struct rein_str text)
 	return false;
 }
 
+/* The end of what stands between braces; s begins behind the opening one. */
+static size_t inside(struct rein_str s, char open, char close)
+{
+	size_t depth = 1, i = 0;
+
+	for (; i < s.n; i++) {
+		depth += s.p[i] == open;
+		if (s.p[i] == close && !--depth)
+			break;
+	}
+	return i;
+}
+
+/* Does code begin here, in the middle of a text? Returns how long what says so is. */
+static size_t opens_code(enum code_lang lang, struct rein_str s, bool python)
+{
+	if (lang == LANG_PYTHON)
+		return python && s.p[0] == '{' ? (s.n > 1 && s.p[1] == '{' ? 0 : 1) : 0;
+	if (lang == LANG_JULIA)
+		return str_starts(s, "$(") ? 2 : 0;
+	if (lang == LANG_PERL)
+		return str_starts(s, "@{") || str_starts(s, "${\\") ? 2 : 0;
+	if (lang == LANG_PHP)
+		return str_starts(s, "{$") || str_starts(s, "${") ? 1 : 0;
+	return str_starts(s, lang == LANG_NODE ? "${" : "#{") ? 2 : 0;
+}
+
+/*
+ * "#{`id`}", f"{os.system(x)}", `${exec(x)}`: code in the middle of a text. It is put behind the program, so that it is
+ * read with all that the program says of its names.
+ */
+static struct rein_str unfold(struct ctx *cx, enum code_lang lang, struct rein_str text, struct sbuf *to, unsigned depth)
+{
+	bool python = false;
+	char quote = 0;
+
+	if (!(lang & (LANG_PYTHON | LANG_NODE | LANG_PERL | LANG_RUBY | LANG_PHP | LANG_JULIA | LANG_ELIXIR)) || depth > 4)
+		return text;
+	for (size_t i = 0; i < text.n; i++) {
+		struct rein_str rest = str_from(text, i), code;
+		size_t skip;
+
+		if (lang == LANG_PYTHON && !python && i && strchr("\"'", text.p[i]) && strchr("fF", text.p[i - 1])) {
+			python = true;
+			quote = text.p[i];
+			continue;
+		}
+		if (python && text.p[i] == quote)
+			python = false;
+		skip = opens_code(lang, rest, python);
+		if (!skip)
+			continue;
+		code = str_from(rest, skip);
+		code.n = inside(code, lang == LANG_JULIA ? '(' : '{', lang == LANG_JULIA ? ')' : '}');
+		if (!cx_work(cx, code.n + 1))
+			break;
+		if (!to->n)
+			sbuf_str(to, text);
+		sbuf_char(to, '\n');
+		for (size_t k = 0; k < code.n; k++)
+			if (code.p[k] != '\\' || k + 1 == code.n || !strchr("\"'", code.p[k + 1]))
+				sbuf_char(to, code.p[k]);
+		unfold(cx, lang, code, to, depth + 1);
+		i += skip + code.n;
+	}
+	return to->n ? sbuf_view(to) : text;
+}
+
 void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct range at)
 {
+	struct sbuf unfolded = {.a = cx->a};
 	struct code *c;
 	unsigned flags = 0;
 	struct io io = {.in = data_unknown(TAINT_INPUT)};
@@ -675,6 +874,7 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 	c = arena_new(cx->a, struct code);
 	c->cx = cx;
 	c->lang = code_lang_of(lang);
+	text = unfold(cx, c->lang, text, &unfolded, 0);
 	c->s = text;
 	c->at = at;
 	c->max = text.n < MAX_TOKS ? text.n + 1 : MAX_TOKS; /* none is shorter than a byte */
@@ -707,8 +907,12 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 		    !str_has(c->t[k].s, "__doc__"))
 			say(c, REIN_LEVEL_RISKY, c->t[k].s, "code that reaches behind the language");
 	}
+	env_secrets(c);
 	if ((flags & 1) && (flags & 4))
 		say(c, REIN_LEVEL_DANGEROUS, STR("decode"), "code that decodes and runs other code");
+	if ((flags & 2) && (flags & 16))
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "code that reads the whole environment and talks to the network");
 	if ((flags & 2) && (flags & 8))
 		say(c, REIN_LEVEL_DANGEROUS, STR("network"), "code that joins a program and the network");
 	if (code_lang_is(c, LANG_PERL | LANG_RUBY | LANG_LUA | LANG_PHP))

@@ -156,17 +156,6 @@ static bool opaque_path_arg(const struct field *f)
 	return f->s.n && f->s.p[0] != '-';
 }
 
-/* k3s-uninstall.sh, ./drop-db.py: not looked into, but the name says it */
-static void telling_name(struct ctx *cx, const struct field *f)
-{
-	const char *dot = f->s.n ? memrchr(f->s.p, '.', f->s.n) : NULL;
-	struct rein_str stem = dot && dot > f->s.p ? str_to(f->s, (size_t)(dot - f->s.p)) : f->s;
-
-	if (verb_class(cx, stem) == VERB_DELETE)
-		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
-		     "a program whose name says that it removes something");
-}
-
 /* A program nobody told us about. */
 static struct data run_unknown(struct ctx *cx, struct field *v, size_t n, struct io *io)
 {
@@ -185,7 +174,7 @@ static struct data run_unknown(struct ctx *cx, struct field *v, size_t n, struct
 		if (s.secret)
 			effect_read(cx, &v[i]);
 	}
-	telling_name(cx, &v[0]);
+	effect_name(cx, &v[0]);
 	carry_shell(cx, v, n, true);
 	verbs_effect(cx, show(cx, v[0].s), v + 1, n - 1, false, false);
 	while (first < n && v[first].s.n && v[first].s.p[0] == '-')
@@ -237,7 +226,6 @@ static struct data exec_path(struct ctx *cx, struct field *v, size_t n, struct i
 	for (size_t i = 1; i < n; i++)
 		if (opaque_path_arg(&v[i]) && path_spot(cx, v[i].s).secret)
 			effect_read(cx, &v[i]);
-	telling_name(cx, &v[0]);
 	verbs_effect(cx, show(cx, v[0].s), v + 1, n - 1, false, false);
 	return data_unknown(io->in.taint);
 }

@@ -237,8 +237,9 @@ void effect_write(struct ctx *cx, const struct field *f, bool append)
 		return;
 	if (!append &&
 	    (str_ends(f->s, ".db") || str_ends(f->s, ".sqlite") || str_ends(f->s, ".sqlite3")))
-		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_RISKY, LOCAL, f->at, show(cx, f->s),
-		     "overwrites a database");
+		fact(cx, REIN_FACT_WRITE,
+		     s.place == PLACE_HOME || s.place == PLACE_OTHER ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY,
+		     LOCAL, f->at, show(cx, f->s), "overwrites a database");
 	/* sed -i … $(git ls-files): which file is not known, but where it lies */
 	if (s.place == PLACE_UNKNOWN && names_own(cx, f))
 		s.place = PLACE_WORKSPACE;
@@ -358,8 +359,11 @@ void effect_upload(struct ctx *cx, const struct field *f)
 {
 	struct spot s = path_spot(cx, f->s);
 	bool own = s.place <= PLACE_TMP_ROOT || s.place == PLACE_UNKNOWN;
+	struct data d = cx->files ? file_data(cx, f) : data_unknown(0);
 
 	effect_read(cx, f);
+	if (d.taint & (TAINT_SECRET | TAINT_STORE))
+		effect_send(cx, &d, f->at);
 	fact(cx, REIN_FACT_SEND, own ? REIN_LEVEL_RISKY : REIN_LEVEL_DANGEROUS,
 	     REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
 	     own ? "sends a file over the network"
@@ -371,6 +375,9 @@ void effect_send(struct ctx *cx, const struct data *d, struct range at)
 	if (d->taint & TAINT_SECRET)
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
 		     "sends credentials over the network");
+	else if (d->taint & TAINT_STORE)
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
+		     "sends the contents of a database over the network");
 	else if (d->taint & TAINT_FAR)
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, NULL,
 		     "sends a file from outside the workspace over the network");
@@ -419,6 +426,19 @@ void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct 
 	fact(cx, REIN_FACT_EXEC, level, LOCAL, at, NULL, why);
 }
 
+/* k3s-uninstall.sh, ./drop-db.py: not looked into, but the name says it */
+void effect_name(struct ctx *cx, const struct field *f)
+{
+	struct rein_str stem = str_base(f->s);
+	const char *dot = stem.n ? memrchr(stem.p, '.', stem.n) : NULL;
+
+	if (dot && dot > stem.p)
+		stem = str_to(stem, (size_t)(dot - stem.p));
+	if (verb_class(cx, stem) == VERB_DELETE)
+		fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "a program whose name says that it removes something");
+}
+
 /* A file that is run by an interpreter, sourced, or executed. */
 void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 {
@@ -451,6 +471,7 @@ void effect_script(struct ctx *cx, const struct field *f, const char *lang)
 	}
 	if (s.secret)
 		effect_read(cx, f);
+	effect_name(cx, f);
 	if (cx->fetched && !is_far(&s)) {
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, show(cx, f->s),
 		     "runs a program that may have been downloaded just now");

@@ -179,6 +179,9 @@ struct data h_cmake(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->n_got; i++)
 		if (!strcmp(c->got[i].opt->name, "-D"))
 			assigned(cx, &c->got[i].val);
+	for (size_t i = 1; i + 1 < c->argc; i++) /* --build b --target install */
+		if (str_in(c->argv[i].s, "--target -t"))
+			target(cx, c, &c->argv[i + 1]);
 	return data_unknown(0);
 }
 

@@ -188,23 +188,90 @@ static void fetched_files(struct ctx *cx, struct call *c, size_t from)
 	}
 }
 
+/* --delete, and of what copies everything whose name begins so: --delete-removed, --delete-destination=true */
+static bool option_deletes(struct rein_str name, bool copies)
+{
+	if (str_in(name, "delete remove purge prune delete-all remove-all delete-excluded"))
+		return true;
+	return copies && (str_starts(name, "delete-") || str_starts(name, "remove-") || str_starts(name, "purge-"));
+}
+
 /* mirror --remove, sync --delete: an option can be the verb that counts */
 static void deleting_options(struct ctx *cx, struct call *c)
 {
-	for (size_t i = 0; i < c->ops.n && i < 4; i++)
+	bool copies = false;
+
+	for (size_t i = 0; i < c->ops.n && i < 4; i++) {
 		if (verb_class(cx, c->ops.v[i].s) == VERB_READ)
 			return;
+		copies |= str_in(c->ops.v[i].s, "sync rsync mirror copy cp upload");
+	}
 	for (size_t i = 1; i < c->argc; i++) {
-		struct rein_str s = c->argv[i].s;
+		struct rein_str s = c->argv[i].s, value = STR("");
+		const char *eq = s.n ? memchr(s.p, '=', s.n) : NULL;
 
-		if (str_is(s, "-d") && str_is(rein_str(c->top->name), "gsutil") && argv_has(c, "rsync"))
-			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
-			    "an option that deletes at a service");
-		if (str_starts(s, "--") && str_in(str_from(s, 2), "delete remove purge prune delete-all "
-								  "remove-all delete-excluded"))
+		if (!str_starts(s, "--"))
+			continue;
+		if (eq) {
+			value = str_from(s, (size_t)(eq - s.p) + 1);
+			s = str_to(s, (size_t)(eq - s.p));
+		} else if (i + 1 < c->argc) {
+			value = c->argv[i + 1].s;
+		}
+		if (option_deletes(str_from(s, 2), copies) && !str_in(value, "false no none 0"))
 			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, GONE, c->argv[i].at, s,
 			    "an option that deletes at a service");
 	}
+}
+
+/* Options whose names say that a text follows: --filter-http-method DELETE, --regex drop */
+static bool takes_text(struct rein_str name)
+{
+	static const char words[] =
+		"filter regex regexp pattern match grep query search contains word sort order selector label "
+		"labels tag tags reason message description comment title body note author method";
+	const char *dash = memrchr(name.p, '-', name.n);
+
+	return str_starts(name, "filter") ||
+	       str_in(dash ? str_from(name, (size_t)(dash - name.p) + 1) : name, words);
+}
+
+/*
+ * The words among which the verb is to be looked for. One behind an option that is not listed may be its
+ * value: it does not count where the option's name says so, or where a verb that reads stands already.
+ */
+static struct fields verb_words(struct ctx *cx, struct call *c, size_t from, bool sql)
+{
+	struct fields words = {0};
+	bool reads = false;
+
+	for (size_t i = from; i < c->ops.n; i++) {
+		struct rein_str before = c->op_at[i] > 1 ? c->argv[c->op_at[i] - 1].s : STR("");
+		bool value = before.n > 2 && str_starts(before, "--") && !memchr(before.p, '=', before.n);
+
+		for (size_t k = 0; value && k < c->n_got; k++)
+			value = c->got[k].word != c->op_at[i] - 1;
+		if (value && (reads || takes_text(str_from(before, 2))))
+			continue;
+		if (sql && has_segment(c->ops.v[i].s, "execute query sql")) {
+			words.n = 0;
+			break;
+		}
+		reads |= str_in(c->ops.v[i].s, "list ls get show describe tail view");
+		fields_push(cx, &words, c->ops.v[i]);
+	}
+	return words;
+}
+
+/* "help" where no name can stand: first, or of aws right behind the operation */
+static bool asks_help(const struct call *c)
+{
+	struct rein_str before = c->argc > 2 ? c->argv[c->argc - 2].s : STR("");
+	bool aws = str_in(rein_str(c->top->name), "aws awslocal");
+
+	if (c->ops.n && str_is(c->ops.v[0].s, "help") && c->op_at[0] == 1 && (aws || !c->top->note))
+		return true;
+	return aws && before.n && before.p[0] != '-' && c->argc < 6 && !memchr(before.p, '/', before.n) && str_is(c->argv[c->argc - 1].s, "help");
 }
 
 /* --cli-input-json file:///etc/shadow is read and sent */
@@ -227,16 +294,23 @@ static void named_files(struct ctx *cx, const struct call *c)
 
 struct data h_verbs(struct ctx *cx, struct call *c)
 {
+	struct fields words;
 	size_t from = 0;
 	int verb = 0;
+	bool sql = false; /* it tells more than "execute" */
 
+	if (asks_help(c))
+		return data_unknown(0);
 	for (size_t i = 0; i < c->n_got; i++) {
 		const struct got *g = &c->got[i];
 
 		if (g->opt->role == ROLE_METHOD)
 			http_scan(cx, g->val.s, c->ops.n > 1 ? c->ops.v[1].s : STR("/"), STR(""),
 				  !str_in(g->val.s, "GET HEAD get"), g->at);
-		else if (g->opt->role == ROLE_SHELL) {
+		else if (g->opt->role == ROLE_SQL && g->val.s.n) {
+			sql = true;
+			role_effect(cx, c, ROLE_SQL, &g->val);
+		} else if (g->opt->role == ROLE_SHELL) {
 			cx->remote++;
 			role_effect(cx, c, g->opt->role, &g->val);
 			cx->remote--;
@@ -270,12 +344,19 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 			if (!str_starts(s, "--"))
 				continue;
 			cls = verb_class(cx, str_from(s, 2));
+			if (str_is(s, "--reset-offsets") && !argv_has(c, "--execute"))
+				cls = VERB_READ; /* only then it does */
 			if (cls != VERB_DELETE && cls != VERB_DANGER && s.n > 2 &&
 			    memchr(s.p + 2, '-', s.n - 2))
 				cls = 0; /* bootstrap-server is no verb */
 			if (!cls)
 				continue;
 			any = true;
+			/* --alter … --add-config retention.ms=1 deletes what is older */
+			for (size_t k = 1; str_is(s, "--alter") && k < c->argc; k++)
+				if (str_has(c->argv[k].s, "retention."))
+					say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, GONE, c->argv[k].at,
+					    c->argv[k].s, "changes how long data is kept");
 			if (cls != VERB_READ && cls != VERB_NOUN) {
 				struct field f = c->argv[i];
 
@@ -294,9 +375,16 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 	fetched_files(cx, c, from);
 	if (copies(cx, c))
 		return data_unknown(TAINT_NET | cx->seen);
-	if (c->ops.n > from && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
-		verb = verbs_effect(cx, c->top->name, c->ops.v + from, c->ops.n - from, true,
-				    c->acts & ACT_DRY);
+	words = verb_words(cx, c, from, sql);
+	/* config get db_password, etcdctl get /app/token */
+	for (size_t i = 0; i + 1 < words.n && i < 4; i++)
+		if (str_in(words.v[i].s, "get output") &&
+		    (i ? str_in(words.v[i - 1].s, "config configs variable variables var vars env kv setting settings "
+						  "parameter param stack") :
+			 str_is(rein_str(c->top->name), "etcdctl")))
+			rummage_values(cx, words.v + i + 1, 1);
+	if (words.n && !(c->cmd != c->top && !c->cmd->handler && c->cmd->n_args))
+		verb = verbs_effect(cx, c->top->name, words.v, words.n, true, c->acts & ACT_DRY);
 	if (verb != VERB_READ && verb != VERB_NOUN)
 		protect_service(cx, c);
 	if (from && (verb == VERB_CREATE || verb == VERB_CHANGE) &&
@@ -403,11 +491,37 @@ static void docker_mount(struct ctx *cx, const struct got *g)
 		    "gives a container the system's own files");
 }
 
+/* A command that is run elsewhere, looked at by itself. True: it only reads. */
+static bool runs_there(struct ctx *cx, struct call *c, struct field *v, size_t n)
+{
+	const struct know_cmd *k = is_literal(v[0].s) ? know_find(cx, str_base(v[0].s)) : NULL;
+	enum rein_level level = cx->level;
+	enum rein_reach reach = cx->reach;
+	struct data d;
+	bool reads, code = false; /* without any, a shell or interpreter takes what is typed */
+
+	for (size_t i = 1; i < n; i++)
+		code |= v[i].s.n && v[i].s.p[0] != '-';
+	cx->level = REIN_LEVEL_SAFE;
+	cx->reach = REIN_REACH_READONLY;
+	cx->remote++;
+	d = exec_argv(cx, v, n, c->io);
+	cx->remote--;
+	reads = !(d.taint & TAINT_SECRET) && cx->level == REIN_LEVEL_SAFE && cx->reach <= REIN_REACH_READONLY &&
+		(code || !k || (k->handler != HANDLE_shell && k->handler != HANDLE_interp));
+	cx->level = level > cx->level ? level : cx->level;
+	cx->reach = reach > cx->reach ? reach : cx->reach;
+	return reads;
+}
+
 struct data h_docker(struct ctx *cx, struct call *c)
 {
 	struct rein_str sub = rein_str(c->cmd->name);
 	const struct got *host = call_opt(c, "-H");
 
+	if (str_in(sub, "run exec create") && c->ops.n > 1 && runs_there(cx, c, c->ops.v + 1, c->ops.n - 1) &&
+	    str_is(sub, "exec"))
+		c->acts |= ACT_RDONLY; /* docker exec web ls */
 	call_base(cx, c);
 	if (!host)
 		host = call_opt(c, "--host");
@@ -420,6 +534,9 @@ struct data h_docker(struct ctx *cx, struct call *c)
 
 		if (!strcmp(n, "-v") || !strcmp(n, "--volume") || !strcmp(n, "--mount"))
 			docker_mount(cx, g);
+		else if (!strcmp(g->opt->key, "-f") && c->cmd->level && str_has(g->val.s, "://"))
+			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, g->at, g->val.s,
+			    "starts what comes from the network and nobody looked at");
 		else if (str_in(rein_str(n), "--pid --net --network --ipc --uts --userns --cgroupns") &&
 			 str_is(g->val.s, "host"))
 			say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, LOCAL, g->at, g->val.s,
@@ -435,14 +552,12 @@ struct data h_docker(struct ctx *cx, struct call *c)
 			     str_has(c->got[i].val.s, "json .}}")))
 				say(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, RONLY, c->got[i].at, c->got[i].val.s,
 				    "shows the environment of a container");
-	if (str_in(sub, "run exec create") && c->ops.n > 1) {
-		struct field *v = c->ops.v + 1;
-		size_t n = c->ops.n - 1;
-
-		cx->remote++;
-		exec_argv(cx, v, n, c->io);
-		cx->remote--;
-	} else if (str_is(sub, "cp")) {
+	if (str_in(sub, "build bake"))
+		for (size_t i = 0; i < c->ops.n; i++)
+			if (str_has(c->ops.v[i].s, "://") || str_starts(c->ops.v[i].s, "git@"))
+				say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->ops.v[i].at, c->ops.v[i].s,
+				    "builds what comes from the network");
+	if (str_is(sub, "cp")) {
 		for (size_t i = 0; i < c->ops.n; i++)
 			if (!memchr(c->ops.v[i].s.p, ':', c->ops.v[i].s.n)) {
 				if (i)
@@ -482,6 +597,24 @@ static void kubectl_texts(struct ctx *cx, const struct call *c)
 			    "a pod with rights on its node, or rights for somebody");
 }
 
+/* apply -f https://…, curl … | apply -f -: what nobody looked at runs in a cluster */
+static void kubectl_sources(struct ctx *cx, const struct call *c)
+{
+	if (c->cmd->level < REIN_LEVEL_RISKY)
+		return;
+	for (size_t i = 0; i < c->n_got; i++) {
+		struct rein_str v = c->got[i].val.s;
+
+		if (!str_in(rein_str(c->got[i].opt->key), "-f -k"))
+			continue;
+		if (str_starts(v, "http://") || str_starts(v, "https://") || str_starts(v, "git@") ||
+		    str_starts(v, "github.com/") ||
+		    (str_in(v, "- /dev/stdin") && c->io->piped && c->io->in.taint & TAINT_NET))
+			say(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, GONE, c->got[i].at, v,
+			    "gives a cluster what comes from the network and nobody looked at");
+	}
+}
+
 struct data h_kubectl(struct ctx *cx, struct call *c)
 {
 	struct rein_str sub = rein_str(c->cmd->name);
@@ -489,11 +622,15 @@ struct data h_kubectl(struct ctx *cx, struct call *c)
 
 	if (!out)
 		out = call_opt(c, "--output");
+	if (str_in(sub, "exec debug run") && c->dashdash != (size_t)-1 && c->ops.n > c->dashdash &&
+	    runs_there(cx, c, c->ops.v + c->dashdash, c->ops.n - c->dashdash) && str_is(sub, "exec"))
+		c->acts |= ACT_RDONLY; /* kubectl exec pod -- ls */
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++)
 		if (c->got[i].opt->role != ROLE_NONE && c->got[i].opt->role != ROLE_DATA)
 			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	kubectl_texts(cx, c);
+	kubectl_sources(cx, c);
 	for (size_t i = 1; i < c->argc && str_is(sub, "get"); i++)
 		if (str_starts(c->argv[i].s, "--raw") &&
 		    (str_has(c->argv[i].s, "secret") ||
@@ -502,15 +639,10 @@ struct data h_kubectl(struct ctx *cx, struct call *c)
 			    c->argv[i].at, c->argv[i].s, "reads the values of secrets");
 	/* get pods,secrets -o yaml */
 	if (str_is(sub, "get") && c->ops.n &&
-	    (str_starts(c->ops.v[0].s, "secret") || str_has(c->ops.v[0].s, ",secret")) && out &&
-	    !str_in(out->val.s, "name wide"))
+	    (str_starts(c->ops.v[0].s, "secret") || str_has(c->ops.v[0].s, ",secret")) &&
+	    (out ? !str_in(out->val.s, "name wide") : argv_has(c, "--template")))
 		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
 		    c->ops.v[0].at, c->ops.v[0].s, "reads the values of secrets");
-	if (str_in(sub, "exec debug run") && c->dashdash != (size_t)-1 && c->ops.n > c->dashdash) {
-		cx->remote++;
-		exec_argv(cx, c->ops.v + c->dashdash, c->ops.n - c->dashdash, c->io);
-		cx->remote--;
-	}
 	if (str_is(sub, "debug") && c->ops.n && str_starts(c->ops.v[0].s, "node"))
 		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, c->ops.v[0].at,
 		    c->ops.v[0].s, "opens a privileged shell on a node");

@@ -45,7 +45,7 @@ struct data h_sql(struct ctx *cx, struct call *c)
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at,
 		    rein_str(c->top->name), "opens a session with a database");
 	}
-	return data_unknown(cx->seen | TAINT_FILE);
+	return data_unknown(cx->seen | TAINT_FILE | TAINT_STORE);
 }
 
 static bool word_in_ci(struct rein_str s, const char *list)
@@ -95,7 +95,7 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->n_got; i++)
 		role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 	if (c->acts & ACT_RDONLY)
-		return data_unknown(TAINT_NET);
+		return data_unknown(TAINT_NET | TAINT_STORE);
 	if (c->ops.n)
 		redis_command(cx, c->ops.v[0].s, c->ops.n > 1 ? c->ops.v[1].s : STR(""),
 			      c->ops.v[0].at);
@@ -109,7 +109,7 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	    (str_has_ci(c->ops.v[1].s, "flush") || str_has_ci(c->ops.v[1].s, "'del'") || str_has_ci(c->ops.v[1].s, "unlink")))
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, c->ops.v[1].at, c->ops.v[1].s, "code that removes data");
 	if (c->ops.n)
-		return data_unknown(TAINT_NET);
+		return data_unknown(TAINT_NET | TAINT_STORE);
 	if (c->io->piped && c->io->in.known) {
 		struct rein_str s = c->io->in.text;
 
@@ -138,7 +138,7 @@ struct data h_redis(struct ctx *cx, struct call *c)
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("redis"),
 		    "opens a session with a store");
 	}
-	return data_unknown(TAINT_NET);
+	return data_unknown(TAINT_NET | TAINT_STORE);
 }
 
 /* Every function that is called is one that asks. */
@@ -236,5 +236,5 @@ struct data h_mongo(struct ctx *cx, struct call *c)
 		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("mongo"),
 		    "opens a session with a database");
 	}
-	return data_unknown(TAINT_NET);
+	return data_unknown(TAINT_NET | TAINT_STORE);
 }

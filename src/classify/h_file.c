@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs about files and text whose operands or output need more than roles. */
+#include "classify/h_shell.h"
 #include "classify/handlers.h"
 
 static struct data finish(struct ctx *cx, struct call *c)
@@ -194,7 +195,7 @@ struct data h_dd(struct ctx *cx, struct call *c)
 		f.s = str_from(f.s, 3);
 		effect_write(cx, &f, false);
 		if (in && str_in(in->s, "/dev/zero /dev/urandom /dev/random /dev/null") &&
-		    path_spot(cx, f.s).place > PLACE_TMP_ROOT)
+		    path_spot(cx, f.s).place > PLACE_TMP_ROOT && path_spot(cx, f.s).place != PLACE_NULL)
 			effect_delete(cx, &f, false);
 		vfile_put(cx, f.s, d, false);
 	}
@@ -417,7 +418,72 @@ static bool module_words(struct ctx *cx, struct call *c, const struct got *modul
 		else if (str_ends(s, ".py"))
 			effect_script(cx, &c->ops.v[i], "python");
 	}
+	return pack || !str_is(module->val.s, "runpy");
+}
+
+/* Modules of Python whose words are not all files to read. True: looked at. */
+static bool module_acts(struct ctx *cx, struct call *c, const struct got *module)
+{
+	struct rein_str m = module->val.s;
+	bool test = str_in(m, "unittest doctest"), seen = false;
+
+	if (!test && !str_in(m, "timeit venv compileall py_compile json.tool zipapp"))
+		return false;
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+		struct data d = {.text = f->s, .known = !has_hole(f->s), .taint = f->taint};
+		struct spot s;
+
+		if (!f->s.n || f->s.p[0] == '-')
+			continue;
+		if (str_is(m, "timeit"))
+			effect_code(cx, &d, "python", f->at);
+		else if (str_is(m, "venv"))
+			effect_make(cx, f);
+		else if (str_in(m, "compileall py_compile"))
+			effect_modify(cx, f);
+		else if (!test && seen && !str_in(c->ops.v[i - 1].s, "--indent --main --python"))
+			effect_write(cx, f, false); /* json.tool in out */
+		else if (test && memchr(f->s.p, '/', f->s.n) &&
+			 (s = path_spot(cx, f->s), is_far(&s) || s.place == PLACE_TMP))
+			effect_script(cx, f, "python");
+		else
+			effect_read(cx, f);
+		seen = true;
+	}
 	return true;
+}
+
+/* perl -MFoo, ruby -rfoo, lua -l foo: as if the code began with it. php -d: settings that load code. */
+static void loaded_modules(struct ctx *cx, struct call *c, const char *lang)
+{
+	for (size_t i = 0; i < c->n_got; i++) {
+		const struct got *g = &c->got[i];
+		struct sbuf code = {.a = cx->a};
+		const char *eq = g->val.s.n ? memchr(g->val.s.p, '=', g->val.s.n) : NULL;
+		struct rein_str name = eq ? str_to(g->val.s, (size_t)(eq - g->val.s.p)) : g->val.s;
+
+		if (!name.n)
+			continue;
+		if (!strcmp(lang, "perl") && (!strcmp(g->opt->name, "-M") || !strcmp(g->opt->name, "-m"))) {
+			if (name.p[0] == '-')
+				name = str_from(name, 1);
+			sbuf_str(&code, STR("use "));
+			sbuf_str(&code, name);
+		} else if (!strcmp(lang, "ruby") && !strcmp(g->opt->name, "-r")) {
+			sbuf_str(&code, STR("require '"));
+			sbuf_str(&code, name);
+			sbuf_char(&code, '\'');
+		} else if (!strcmp(lang, "lua") && !strcmp(g->opt->name, "-l")) {
+			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, g->at, name, "code that uses a module whose effects are not known");
+		} else if (!strcmp(lang, "php") && !strcmp(g->opt->name, "-d") &&
+			   str_in(name, "auto_prepend_file auto_append_file extension zend_extension extension_dir "
+					"sendmail_path")) {
+			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, g->at, g->val.s, "a setting that loads code");
+		}
+		if (code.n)
+			code_scan(cx, lang, sbuf_view(&code), g->at);
+	}
 }
 
 struct data h_interp(struct ctx *cx, struct call *c)
@@ -435,6 +501,9 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		if (r != ROLE_NONE && r != ROLE_DATA)
 			role_effect(cx, c, r, &c->got[i].val);
 	}
+	loaded_modules(cx, c, lang);
+	for (size_t i = 1; call_has(c, "-S") && !strcmp(lang, "php") && i < c->argc; i++)
+		rummage_sent(cx, &c->argv[i]); /* php -S 0.0.0.0:80 -t / */
 	if (code) {
 		/* perl -i -pe changes the files it is given */
 		for (size_t i = 0; i < c->ops.n; i++) {
@@ -448,14 +517,16 @@ struct data h_interp(struct ctx *cx, struct call *c)
 	if (module && !strcmp(lang, "python")) {
 		struct fields v = {0};
 
+		/* runpy's own word names another module */
 		if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") &&
 		    module_words(cx, c, module))
 			return finish(cx, c);
+		if (module_acts(cx, c, module))
+			return finish(cx, c);
 		if (str_in(module->val.s,
-			   "pstats pickletools inspect gzip uuid locale encodings json.tool this "
-			   "calendar site sysconfig platform py_compile "
-			   "compileall tokenize ast dis unittest doctest timeit venv "
-			   "build tabnanny trace symtable zipapp webbrowser")) {
+			   "pstats pickletools inspect gzip uuid locale encodings this "
+			   "calendar site sysconfig platform tokenize ast dis build tabnanny symtable "
+			   "webbrowser")) {
 			for (size_t i = 0; i < c->ops.n; i++)
 				effect_read(cx, &c->ops.v[i]);
 			return finish(cx, c);
@@ -463,6 +534,8 @@ struct data h_interp(struct ctx *cx, struct call *c)
 		if (str_in(module->val.s, "http.server SimpleHTTPServer")) {
 			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
 			     module->at, NULL, "offers files of this machine on the network");
+			for (size_t i = 1; i < c->argc; i++)
+				rummage_sent(cx, &c->argv[i]);
 			return finish(cx, c);
 		}
 		if (know_find(cx, module->val.s)) {
@@ -600,7 +673,7 @@ struct data h_tar(struct ctx *cx, struct call *c)
 	bool to_stdout = call_has(c, "-O") || call_has(c, "--to-stdout");
 	struct fields ops = c->ops;
 	char mode = 0;
-	bool writes, had_f = false;
+	bool writes, had_f = false, absolute = call_has(c, "-P");
 
 	for (size_t i = 0; i < c->n_got; i++) {
 		const struct got *g = &c->got[i];
@@ -646,9 +719,12 @@ struct data h_tar(struct ctx *cx, struct call *c)
 				had_f = true;
 			} else if (letters.p[i] == 'C' && next < ops.n) {
 				dir = ops.v[next++];
-			} else if (letters.p[i] == 'b' || letters.p[i] == 'X' ||
-				   letters.p[i] == 'T') {
+			} else if ((letters.p[i] == 'I' || letters.p[i] == 'F') && next < ops.n) {
+				role_effect(cx, c, ROLE_PROG, &ops.v[next++]);
+			} else if (strchr("bXTKNVHgL", letters.p[i])) {
 				next++;
+			} else if (letters.p[i] == 'P') {
+				absolute = true;
 			}
 		}
 		if (next > ops.n)
@@ -669,7 +745,7 @@ struct data h_tar(struct ctx *cx, struct call *c)
 		bool far = dir.s.n && path_spot(cx, dir.s).place > PLACE_TMP_ROOT;
 
 		effect_write(cx, &here, false);
-		if (call_has(c, "-P"))
+		if (absolute)
 			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
 			     c->argv[0].at, NULL, "unpacks to absolute paths");
 		if ((c->io->piped && !had_f ? c->io->in.taint : file_data(cx, &archive).taint) & TAINT_NET)

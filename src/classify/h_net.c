@@ -47,9 +47,6 @@ static void body_arg(struct ctx *cx, struct call *c, const struct got *g, bool f
 		return;
 	}
 	effect_upload(cx, &f);
-	if (file_data(cx, &f).taint & TAINT_SECRET)
-		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f.at,
-		     show(cx, f.s), "sends credentials over the network");
 }
 
 static struct rein_str url_file(struct rein_str url)
@@ -90,6 +87,23 @@ static void curl_files(struct ctx *cx, const struct got *g)
 	}
 }
 
+/* -H, -u, -b, -A: all that is said to the host beside the body */
+static void http_headers(struct ctx *cx, const struct call *c, struct rein_str url)
+{
+	for (size_t i = 0; i < c->n_got; i++)
+		if (c->got[i].val.taint & TAINT_SECRET && c->got[i].opt->role != ROLE_BODY &&
+		    c->got[i].opt->role != ROLE_URL)
+			http_token(cx, &c->got[i].val, url);
+}
+
+static void engine_socket(struct ctx *cx, const struct field *f, bool changes)
+{
+	if (is_engine_socket(f->s))
+		fact(cx, REIN_FACT_PRIVILEGE, changes ? REIN_LEVEL_DANGEROUS : REIN_LEVEL_RISKY,
+		     REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "talks to the container engine, which can do anything here");
+}
+
 struct data h_curl(struct ctx *cx, struct call *c)
 {
 	struct rein_str method = {0}, body = STR("");
@@ -117,10 +131,6 @@ struct data h_curl(struct ctx *cx, struct call *c)
 				effect_send(cx, &c->io->in, g->val.at);
 			} else {
 				effect_upload(cx, &g->val);
-				if (file_data(cx, &g->val).taint & TAINT_SECRET)
-					fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS,
-					     REIN_REACH_IRREVERSIBLE, g->val.at,
-					     show(cx, g->val.s), "sends credentials over the network");
 			}
 			if (!method.n)
 				method = STR("PUT");
@@ -144,20 +154,22 @@ struct data h_curl(struct ctx *cx, struct call *c)
 			}
 			break;
 		case ROLE_DATA:
-			if (g->val.taint & TAINT_SECRET && str_has(g->val.s, "\001"))
-				break; /* a token in a header is how services are used */
-			break;
+			break; /* headers are looked at with the address */
 		default:
 			role_effect(cx, c, g->opt->role, &g->val);
 		}
 	}
 	if (!method.n)
 		method = has_body ? STR("POST") : call_has(c, "-I") ? STR("HEAD") : STR("GET");
+	for (size_t i = 0; i + 1 < c->argc; i++)
+		if (str_in(c->argv[i].s, "--unix-socket --abstract-unix-socket"))
+			engine_socket(cx, &c->argv[i + 1], has_body || !str_in(method, "GET HEAD"));
 	for (size_t i = 0; i < urls.n; i++) {
 		if (urls.v[i].taint & TAINT_SECRET)
 			fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     urls.v[i].at, NULL, "sends credentials in an address");
 		http_scan(cx, method, urls.v[i].s, body, has_body, urls.v[i].at);
+		http_headers(cx, c, urls.v[i].s);
 		if (call_has(c, "-O") || call_has(c, "--remote-name")) {
 			struct field f = urls.v[i];
 
@@ -202,6 +214,7 @@ struct data h_wget(struct ctx *cx, struct call *c)
 		struct field f = c->ops.v[i];
 
 		http_scan(cx, method, f.s, body, has_body, f.at);
+		http_headers(cx, c, f.s);
 		if (!out && !call_has(c, "--spider")) {
 			f.s = url_file(f.s);
 			effect_write(cx, &f, false);
@@ -243,6 +256,8 @@ struct data h_http(struct ctx *cx, struct call *c)
 		struct field f = c->ops.v[i];
 		const char *file = f.s.n ? memchr(f.s.p, '@', f.s.n) : NULL;
 
+		if (f.taint & TAINT_SECRET)
+			http_token(cx, &f, url);
 		if (str_has(f.s, "==") || (str_has(f.s, ":") && !str_has(f.s, "=")))
 			continue;
 		has_body = true;
@@ -280,6 +295,8 @@ struct data h_nc(struct ctx *cx, struct call *c)
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
 		     c->argv[0].at, c->ops.n ? show(cx, c->ops.v[0].s) : NULL,
 		     "a raw network connection");
+	for (size_t i = 1; i < c->argc; i++)
+		engine_socket(cx, &c->argv[i], true);
 	if (c->io->piped)
 		effect_send(cx, &c->io->in, c->argv[0].at);
 	return data_unknown(TAINT_NET);
@@ -297,6 +314,7 @@ static void socat_address(struct ctx *cx, struct call *c, const struct field *f,
 	for (size_t i = 0; i < kind.n && i < sizeof(up) - 1; i++)
 		up[i] = (char)(kind.p[i] >= 'a' && kind.p[i] <= 'z' ? kind.p[i] - 32 : kind.p[i]);
 	v.s = colon ? str_from(f->s, kind.n + 1) : STR("");
+	engine_socket(cx, &v, true);
 	if (str_in(rein_str(up), "EXEC SYSTEM SHELL")) {
 		struct sbuf t = {.a = cx->a};
 		const char *comma;

@@ -99,6 +99,7 @@ struct data h_sudo(struct ctx *cx, struct call *c)
 	bool ran;
 
 	if (call_has(c, "-e") || str_is(c->argv[0].s, "sudoedit")) {
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, NULL, "edits as another user");
 		for (size_t i = c->rest; i < c->argc; i++)
 			effect_write(cx, &c->argv[i], true);
 		return h_empty();
@@ -143,7 +144,10 @@ static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
 	static const char *const run[] = {"proxycommand", "localcommand", "knownhostscommand",
 					  "match"};
 	struct rein_str v = g->val.s;
+	const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
 
+	if (eq) /* StrictHostKeyChecking=no */
+		protect_setting(cx, str_to(v, (size_t)(eq - v.p)), str_from(v, (size_t)(eq - v.p) + 1), g->at);
 	for (size_t i = 0; i < ARRAY_SIZE(run); i++) {
 		size_t n = strlen(run[i]);
 

@@ -32,7 +32,7 @@ static const struct {
 	['a' - 'a'] = {{WORD("add"), W_CHANGE}, {WORD("agent"), W_LOAD}, {WORD("allow"), W_NOT},
 		{WORD("apply"), W_CHANGE}, {WORD("as"), W_PLACE}, {WORD("askpass"), W_RUN}},
 	['b' - 'a'] = {{WORD("backup"), W_WRITTEN}, {WORD("bin"), W_PLACE}},
-	['c' - 'a'] = {{WORD("chooser"), W_RUN}, {WORD("cmd"), W_RUN}, {WORD("command"), W_RUN},
+	['c' - 'a'] = {{WORD("ccbin"), W_RUN}, {WORD("chooser"), W_RUN}, {WORD("cmd"), W_RUN}, {WORD("command"), W_RUN},
 		{WORD("compiler"), W_RUN}, {WORD("create"), W_CHANGE},
 		{WORD("credential"), W_SECRET}, {WORD("credentials"), W_SECRET}},
 	['d' - 'a'] = {{WORD("daemon"), W_CHANGE}, {WORD("daemonize"), W_CHANGE},
@@ -226,6 +226,25 @@ static bool removes(const struct name *n)
 		(n->n == 2 && str_is(last, "all") && str_in(n->word[0], "delete remove purge")));
 }
 
+/* --install-types; but --install-dir only says where */
+static bool installs(const struct name *n)
+{
+	return n->n > 1 && str_is(n->word[0], "install") && !last_says(n, W_PLACE) &&
+	       !str_in(last_word(n), "prefix root location name scope suffix mode");
+}
+
+/* --insecure-skip-tls-verify, --no-verify-ssl, --tls-skip-verify, --no-check-certificate */
+static bool trusts_anybody(const struct name *n)
+{
+	bool about = any_word(n, "tls ssl certificate certificates cert certs verify verification hostname");
+
+	if (any_word(n, "insecure"))
+		return n->n == 1 || about;
+	return n->n > 1 && about && any_word(n, "no skip disable ignore without") &&
+	       any_word(n, "verify verification check validation certificate certificates errors") &&
+	       any_word(n, "tls ssl certificate certificates cert certs hostname");
+}
+
 /* of a program that is only known to read */
 static bool changes(const struct name *n)
 {
@@ -286,8 +305,16 @@ static void option(struct ctx *cx, struct call *c, size_t i, bool reads)
 	if (s.n < 4)
 		return;
 	split_name(cx, s, &n);
+	if (n.n && trusts_anybody(&n) && !(eq && str_in(value.s, "false no 0")))
+		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+		     "an option that trusts whoever answers");
 	if (!n.n || n.says[0] & W_NOT)
 		return;
+	if (installs(&n))
+		fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+		     "an option whose name says that it installs something");
+	if (has && n.n > 1 && str_in(n.word[0], "on after before post pre") && carry_line(cx, value.s))
+		run_value(cx, &value); /* --on-success 'make deploy' */
 	if (shows_secrets(&n))
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, f->at,
 		     show(cx, f->s), "an option that shows secrets");
@@ -381,7 +408,8 @@ static bool loads_code(struct rein_str value)
 					    "-Xplugin:",
 					    "-fuse-ld=.",
 					    "-fuse-ld=/",
-					    "codegen-backend="};
+					    "codegen-backend=",
+					    "-dNOSAFER"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (str_has(value, words[i]))
@@ -401,8 +429,67 @@ static bool off_limits(struct ctx *cx, struct rein_str path)
 	       str_starts(s.path, "/boot") || str_starts(s.path, "/root/.");
 }
 
+/* Settings and parts of a program that can run code: --config, --setupFiles, --load-plugins, --rcfile */
+static bool names_settings(struct ctx *cx, struct rein_str opt, struct rein_str value)
+{
+	static const char *const code[] = {".js", ".cjs", ".mjs", ".ts", ".rb", ".py", ".php", ".lua", ".so", ".xml",
+					   ".gradle", ".kts", ".toml"};
+	struct name n;
+
+	if (opt.n == 2 && opt.p[1] == 'c')
+		return true;
+	for (size_t i = 0; opt.n == 2 && strchr("rfpasbI", opt.p[1]) && i < ARRAY_SIZE(code); i++)
+		if (str_ends(value, code[i]))
+			return true;
+	if (opt.n < 4)
+		return false;
+	split_name(cx, opt, &n);
+	return any_word(&n, "config configfile conf rcfile plugin plugins require bootstrap setup preset presets parser "
+			    "formatter rulesdir loader sysroot checks autoload init native environment rootdir resolver "
+			    "toolchain processor extension extensions filter engine manifest settings") ||
+	       (n.n == 2 && str_is(n.word[0], "root") && str_is(n.word[1], "dir"));
+}
+
+/* What a project brings along is its own; what lies about elsewhere, or comes from the network, is anybody's. */
+static bool from_elsewhere(struct ctx *cx, struct rein_str path)
+{
+	const char *eq = path.n ? memrchr(path.p, '=', path.n) : NULL; /* protoc-gen-x=/tmp/x */
+	enum place place;
+
+	if (str_starts(path, "http://") || str_starts(path, "https://"))
+		return true;
+	if (eq)
+		path = str_from(path, (size_t)(eq - path.p) + 1);
+	if (!path.n || (path.p[0] != '/' && path.p[0] != '~' && !str_starts(path, "..")))
+		return false;
+	place = path_spot(cx, path).place;
+	return place == PLACE_TMP || place == PLACE_TMP_ROOT || place == PLACE_OTHER;
+}
+
+static void settings_elsewhere(struct ctx *cx, struct call *c)
+{
+	bool runs = c->top->note && !strcmp(c->top->note, "runs");
+
+	for (size_t i = 1; i < c->argc; i++) {
+		const struct field *f = &c->argv[i];
+		const char *eq = f->s.n > 1 && f->s.p[0] == '-' ? memchr(f->s.p, '=', f->s.n) : NULL;
+		struct rein_str value = eq ? str_from(f->s, (size_t)(eq - f->s.p) + 1)
+				      : i + 1 < c->argc ? c->argv[i + 1].s : STR("");
+
+		if (f->s.n < 2 || f->s.p[0] != '-' || !value.n || !strchr("/~.hp", value.p[0]) || !from_elsewhere(cx, value))
+			continue;
+		if (names_settings(cx, eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s, value))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at, show(cx, value),
+			     "takes settings or parts, which can run code, from outside the workspace");
+	}
+	for (size_t i = 0; runs && i < c->ops.n; i++)
+		if (from_elsewhere(cx, c->ops.v[i].s))
+			effect_script(cx, &c->ops.v[i], "other");
+}
+
 void hint_words(struct ctx *cx, struct call *c)
 {
+	settings_elsewhere(cx, c);
 	for (size_t i = 1; i < c->argc; i++) {
 		const struct field *f = &c->argv[i];
 
@@ -420,6 +507,9 @@ void hint_words(struct ctx *cx, struct call *c)
 			  (i > 1 && str_is(c->argv[i - 1].s, "-B") && strchr("/.~", f->s.p[0]))))
 			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
 			     show(cx, f->s), "makes a compiler run the programs of a directory");
+		if (str_has(f->s, "%pipe%"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at, show(cx, f->s),
+			     "a name that starts a program");
 		if (str_is(f->s, "0.0.0.0") || str_ends(f->s, "=0.0.0.0") ||
 		    str_has(f->s, "0.0.0.0:") || str_is(f->s, "--tunnel"))
 			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, f->at,
@@ -428,6 +518,8 @@ void hint_words(struct ctx *cx, struct call *c)
 			struct rein_str path = str_from(f->s, k);
 			const char *comma;
 
+			if (f->s.p[0] != '-' && strchr(" \n\t", f->s.p[k]))
+				break; /* a sentence, no path: git commit -m 'write to=/etc/x' */
 			if ((f->s.p[k] != '/' && f->s.p[k] != '~') ||
 			    (k && !strchr("=,", f->s.p[k - 1])))
 				continue;
@@ -447,6 +539,23 @@ void hint_words(struct ctx *cx, struct call *c)
 	}
 }
 
+/* RAKEOPT='-f /tmp/x': the same in a variable */
+static void options_elsewhere(struct ctx *cx, struct rein_str name, struct rein_str value, struct range at)
+{
+	bool takes = false;
+
+	while (value.n) {
+		const char *blank = memchr(value.p, ' ', value.n);
+		struct rein_str word = blank ? str_to(value, (size_t)(blank - value.p)) : value;
+
+		if (takes && from_elsewhere(cx, word))
+			fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, show(cx, name),
+			     "options that make another program take settings from outside the workspace");
+		takes = str_in(word, "-f -s -c -r --config --settings --rcfile --init-file --require");
+		value = str_from(value, word.n + 1);
+	}
+}
+
 void hint_variable(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
 {
 	struct name n;
@@ -461,13 +570,16 @@ void hint_variable(struct ctx *cx, struct rein_str name, const struct field *val
 	if (!n.n)
 		return;
 	f.at = at;
-	if ((str_ends(n.whole, "flags") || str_ends(n.whole, "opts") ||
+	if ((str_ends(n.whole, "flags") || str_ends(n.whole, "opts") || str_ends(n.whole, "opt") ||
 	     str_ends(n.whole, "options") || str_ends(n.whole, "args")) &&
-	    loads_code(value->s)) {
+	    (loads_code(value->s) || str_has(value->s, "-eval ") || str_has(value->s, "--init-hook") ||
+	     str_has(value->s, "--require"))) {
 		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, at,
 		     show(cx, name), "options that make another program run or load something");
 		return;
 	}
+	if (str_ends(n.whole, "opts") || str_ends(n.whole, "opt") || str_ends(n.whole, "args"))
+		options_elsewhere(cx, name, value->s, at);
 	if ((names_program(&n) || str_in(last_word(&n), "runner hooks helper") ||
 	     (n.n == 1 &&
 	      str_in(n.word[0],

@@ -55,6 +55,169 @@ static bool host_is_private(struct rein_str h)
 	return false;
 }
 
+/* 203.0.113.8, [2001:db8::1]: no name, and nobody who vouches for it */
+static bool host_is_number(struct rein_str h)
+{
+	bool dots = false;
+
+	if (h.n && h.p[0] == '[')
+		return true;
+	for (size_t i = 0; i < h.n; i++) {
+		dots |= h.p[i] == '.';
+		if (h.p[i] != '.' && (h.p[i] < '0' || h.p[i] > '9'))
+			return false;
+	}
+	return dots && !str_starts(h, "127.");
+}
+
+static bool host_deceives(struct rein_str h)
+{
+	for (size_t i = 0; i < h.n; i++)
+		if ((unsigned char)h.p[i] >= 0x80)
+			return true;
+	return str_has(h, "xn--");
+}
+
+bool url_is_odd(struct rein_str url)
+{
+	const char *at = url.n ? memmem(url.p, url.n, "://", 3) : NULL;
+	struct url u;
+
+	if (!at)
+		return false;
+	while (at > url.p && at[-1] >= 'a' && at[-1] <= 'z') /* git+https://, --source=https:// */
+		at--;
+	u = split(str_from(url, (size_t)(at - url.p)));
+	return host_is_number(u.host) || host_deceives(u.host);
+}
+
+bool is_engine_socket(struct rein_str path)
+{
+	return str_in(str_base(path), "docker.sock containerd.sock podman.sock crio.sock buildkitd.sock "
+				      "dockerd.sock cri-dockerd.sock docker-raw.sock");
+}
+
+/* Variables that are named after a service, and what the names of its hosts hold. */
+static const struct {
+	struct rein_str name;
+	const char *hosts[3];
+} services[] = {
+	{STR("GITHUB_"), {"github", "git."}},
+	{STR("GH_"), {"github", "git."}},
+	{STR("GITLAB_"), {"gitlab", "git."}},
+	{STR("BITBUCKET_"), {"bitbucket"}},
+	{STR("AWS_"), {"amazonaws.", "aws.", "amazon."}},
+	{STR("OPENAI_"), {"openai", "azure"}},
+	{STR("ANTHROPIC_"), {"anthropic", "claude"}},
+	{STR("HF_"), {"huggingface", "hf."}},
+	{STR("HUGGINGFACE_"), {"huggingface", "hf."}},
+	{STR("NPM_"), {"npm"}},
+	{STR("PYPI_"), {"pypi"}},
+	{STR("TWINE_"), {"pypi"}},
+	{STR("CARGO_REGISTRY_"), {"crates"}},
+	{STR("DOCKERHUB_"), {"docker"}},
+	{STR("CLOUDFLARE_"), {"cloudflare"}},
+	{STR("DIGITALOCEAN_"), {"digitalocean"}},
+	{STR("STRIPE_"), {"stripe"}},
+	{STR("SLACK_"), {"slack"}},
+	{STR("HEROKU_"), {"heroku"}},
+	{STR("VERCEL_"), {"vercel"}},
+	{STR("NETLIFY_"), {"netlify"}},
+	{STR("SENTRY_"), {"sentry"}},
+	{STR("DATADOG_"), {"datadog"}},
+	{STR("DD_API"), {"datadog"}},
+	{STR("DD_APP"), {"datadog"}},
+	{STR("AZURE_"), {"azure", "microsoft", "windows.net"}},
+	{STR("GOOGLE_"), {"google"}},
+	{STR("GEMINI_"), {"google"}},
+	{STR("TWILIO_"), {"twilio"}},
+	{STR("SENDGRID_"), {"sendgrid"}},
+	{STR("MAILGUN_"), {"mailgun"}},
+	{STR("DISCORD_"), {"discord"}},
+	{STR("TELEGRAM_"), {"telegram"}},
+	{STR("LINEAR_"), {"linear"}},
+	{STR("NOTION_"), {"notion"}},
+	{STR("CIRCLECI_"), {"circleci"}},
+	{STR("CIRCLE_"), {"circleci"}},
+	{STR("FLY_"), {"fly."}},
+	{STR("PULUMI_"), {"pulumi"}},
+};
+
+/* github.com.x.example is none of github's */
+static bool host_belongs(struct rein_str host, const char *const *words, size_t n)
+{
+	const char *com = memmem(host.p, host.n, ".com.", 5);
+
+	if (com && memchr(com + 5, '.', host.n - (size_t)(com + 5 - host.p)))
+		return false;
+	for (size_t i = 0; i < n && words[i]; i++)
+		if (str_has_ci(host, words[i]))
+			return true;
+	return false;
+}
+
+void http_token(struct ctx *cx, const struct field *value, struct rein_str url)
+{
+	struct url u = split(url);
+	struct rein_str text = {0};
+
+	if (!u.host.n || has_hole(u.host) || str_is(u.host, "localhost") || str_starts(u.host, "127.") ||
+	    !memchr(u.host.p, '.', u.host.n))
+		return;
+	/* the words as they were written: their value is not known, their names are */
+	if (cx->act && cx->act->text && value->at.end <= cx->act->text_n && value->at.start < value->at.end)
+		text = (struct rein_str){cx->act->text + value->at.start, value->at.end - value->at.start};
+	for (size_t i = 0; i + 1 < text.n; i++) {
+		struct rein_str name = str_from(text, i + 1);
+
+		if (text.p[i] != '$')
+			continue;
+		if (name.n && name.p[0] == '{')
+			name = str_from(name, 1);
+		for (size_t k = 0; k < ARRAY_SIZE(services); k++)
+			if (name.n > services[k].name.n && !memcmp(name.p, services[k].name.p, services[k].name.n) &&
+			    !host_belongs(u.host, services[k].hosts, ARRAY_SIZE(services[k].hosts))) {
+				fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, value->at,
+				     show(cx, u.host), "sends a credential of one service to another");
+				return;
+			}
+	}
+}
+
+/* /v1/secret/data/x, /api/v1/namespaces/x/secrets/y, x.vault.azure.net/secrets/y: the value, not the page about it */
+static bool path_is_secret(const struct url *u)
+{
+	struct rein_str p = u->path;
+	bool api = str_starts(p, "/v1/") || str_starts(p, "/v2/") || str_starts(p, "/v3/") || str_starts(p, "/api/") ||
+		   str_has(u->host, "vault");
+
+	if (!api || str_has(p, "/actions/secrets") || str_has(p, "/metadata/") || str_starts(p, "/v1/sys/"))
+		return false;
+	if (str_has(p, "/secret/") || str_has(p, "/secrets/"))
+		return true;
+	if (str_starts(p, "/v1/kv/"))
+		return str_starts(p, "/v1/kv/data/") || str_has_ci(p, "secret") || str_has_ci(p, "passw");
+	return str_ends(p, "/secrets") || (str_has(u->host, "vault") && str_has(p, "/creds/"));
+}
+
+/* /scriptText, /_exec: what is sent there is run */
+static bool path_runs(struct rein_str path)
+{
+	while (path.n) {
+		size_t n = 0;
+
+		while (n < path.n && !strchr("/?", path.p[n]))
+			n++;
+		if (n && str_in(str_to(path, n), "scriptText script exec eval shell cmd execute run-command _execute "
+						 "runscript groovy"))
+			return true;
+		if (n < path.n && path.p[n] == '?')
+			return false;
+		path = str_from(path, n + 1);
+	}
+	return false;
+}
+
 static bool method_is(struct rein_str m, const char *list)
 {
 	char up[12];
@@ -180,6 +343,9 @@ static void judge_body(struct ctx *cx, struct rein_str method, const struct url 
 		     "a search");
 		return;
 	}
+	if (path_runs(u->path))
+		fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, at, host,
+		     "a request that runs code at a service");
 	fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, at, host,
 	     "a request that changes something at a service");
 }
@@ -205,13 +371,7 @@ void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, stru
 	else if (host_is_private(u.host))
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_READONLY, at, host,
 		     "reaches into a private network");
-	for (size_t i = 0; i < u.host.n; i++)
-		if ((unsigned char)u.host.p[i] >= 0x80) {
-			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_READONLY, at, host,
-			     "a host name that may only look like another");
-			break;
-		}
-	if (str_has(u.host, "xn--"))
+	if (host_deceives(u.host))
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_READONLY, at, host,
 		     "a host name that may only look like another");
 	if (method_is(method, "DELETE PURGE")) {
@@ -220,7 +380,11 @@ void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, stru
 		return;
 	}
 	if (!has_body && method_is(method, "GET HEAD OPTIONS TRACE")) {
-		if (path_deletes(cx, u.path) && str_has(u.path, "?"))
+		if (path_is_secret(&u)) {
+			cx->seen |= TAINT_SECRET;
+			fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, at, host,
+			     "reads the value of a secret");
+		} else if (path_deletes(cx, u.path) && str_has(u.path, "?"))
 			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, at,
 			     host, "a request whose path says that it deletes");
 		else

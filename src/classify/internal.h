@@ -35,6 +35,7 @@ enum taint {
 	TAINT_NAMES = 1 << 7,	/* nothing but names of files below the workspace, as listed there */
 	TAINT_FAR = 1 << 8,	/* contents of a file outside the workspace */
 	TAINT_KEYS = 1 << 9,	/* names of files that were chosen because they hold credentials */
+	TAINT_STORE = 1 << 10,	/* what a database holds */
 };
 
 struct field {
@@ -251,6 +252,7 @@ void effect_attr(struct ctx *cx, const struct field *f, bool recursive, bool bad
 void effect_device(struct ctx *cx, const struct field *f);
 void effect_upload(struct ctx *cx, const struct field *f);
 void effect_send(struct ctx *cx, const struct data *d, struct range at);
+void effect_name(struct ctx *cx, const struct field *f); /* of a program whose contents nobody looked at */
 void effect_script(struct ctx *cx, const struct field *f, const char *lang);
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at);
 void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct range at);
@@ -421,6 +423,8 @@ void rummage_search(struct ctx *cx, const struct call *c);
 void rummage_encode(struct ctx *cx, const struct call *c);
 void rummage_print(struct ctx *cx, uint16_t taint, struct range at);
 void rummage_filter(struct ctx *cx, const struct call *c);
+void rummage_scan(struct ctx *cx, const struct call *c);
+void rummage_values(struct ctx *cx, const struct field *v, size_t n);
 void rummage_processes(struct ctx *cx, const struct call *c);
 void rummage_store(struct ctx *cx, const struct data *d, const struct field *to);
 void rummage_tree(struct ctx *cx, const struct field *f);
@@ -452,6 +456,12 @@ void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char 
 void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
 	       bool has_body, struct range at);
 bool host_is_metadata(struct rein_str host);
+/* A host that is none of those that packages come from: an address of numbers, a name that looks like another. */
+bool url_is_odd(struct rein_str url);
+/* What a request carries beside its body: a token of one service that goes to another. */
+void http_token(struct ctx *cx, const struct field *value, struct rein_str url);
+/* The container engine's own socket: who talks to it is root here. */
+bool is_engine_socket(struct rein_str path);
 
 /* small */
 static inline bool str_is(struct rein_str s, const char *t)

@@ -141,6 +141,7 @@ static bool means_everybody(struct rein_str s)
 		"0.0.0.0/0",
 		"::/0",
 		"allUsers",
+		"AllUsers",
 		"allAuthenticatedUsers",
 		"public-read",
 		"authenticated-read",

@@ -64,6 +64,15 @@ void rummage_search(struct ctx *cx, const struct call *c)
 			say(cx, REIN_REACH_READONLY, c->ops.v[i].at, c->ops.v[i].s, "searches outside the workspace for credentials");
 }
 
+/* trufflehog filesystem ~: what is made to find credentials */
+void rummage_scan(struct ctx *cx, const struct call *c)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (c->argv[i].s.n && strchr("/~", c->argv[i].s.p[0]) && holds_strangers(cx, &c->argv[i]))
+			say(cx, REIN_REACH_READONLY, c->argv[i].at, c->argv[i].s,
+			    "searches outside the workspace for credentials");
+}
+
 void rummage_encode(struct ctx *cx, const struct call *c)
 {
 	if (c->io->piped && c->io->in.taint & TAINT_SECRET && !c->ops.n)
@@ -76,6 +85,25 @@ void rummage_print(struct ctx *cx, uint16_t taint, struct range at)
 {
 	if (taint & TAINT_SECRET && !cx->pipes)
 		say(cx, REIN_REACH_READONLY, at, STR(""), "prints a credential");
+}
+
+/* terraform output db_password: of what prints values by their names, one whose name says what it holds */
+void rummage_values(struct ctx *cx, const struct field *v, size_t n)
+{
+	static const char *const words[] = {"kubeconfig", "conn", "dsn", "cert", "pwd", "_pw", "key", "saml", "otp"};
+
+	for (size_t i = 0; i < n; i++) {
+		struct rein_str s = v[i].s;
+		bool bad = means_credentials(s) && !str_has_ci(s, "author");
+
+		for (size_t k = 0; !bad && k < ARRAY_SIZE(words); k++)
+			bad = str_has_ci(s, words[k]);
+		if (!bad || str_ends(s, "_arn") || str_ends(s, "_id") || str_ends(s, "_name") || str_ends(s, "Arn"))
+			continue;
+		cx->seen |= TAINT_SECRET;
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, v[i].at,
+		     show(cx, s), "prints a value whose name says that it is a secret");
+	}
 }
 
 /* yq: load("file"), load_str("file") */
@@ -296,8 +324,11 @@ void rummage_words(struct ctx *cx, const struct call *c)
 /* rsync -a ~/ host: — the keys are in there as well */
 void rummage_sent(struct ctx *cx, const struct field *f)
 {
-	struct spot s = path_spot(cx, f->s);
+	struct spot s;
 
+	if (!f->s.n || f->s.p[0] == '-')
+		return;
+	s = path_spot(cx, f->s);
 	rummage_tree(cx, f);
 	if (s.place == PLACE_HOME_ROOT || s.place == PLACE_SYSTEM_ROOT)
 		fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),

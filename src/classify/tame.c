@@ -25,6 +25,22 @@ static bool own_dirs(struct ctx *cx, struct rein_str s)
 	return any;
 }
 
+/* Where programs and their parts are kept: not a place for what comes and goes. */
+static bool usual_places(struct ctx *cx, struct rein_str s)
+{
+	while (s.n) {
+		const char *colon = memchr(s.p, ':', s.n);
+		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
+		enum place p = memchr(dir.p, '/', dir.n) ? path_spot(cx, dir).place : PLACE_WORKSPACE;
+
+		if (p == PLACE_TMP || p == PLACE_TMP_ROOT || p == PLACE_NET || p == PLACE_PROC || p == PLACE_DEVICE ||
+		    (p == PLACE_OTHER && !str_starts(dir, "/opt/")))
+			return false;
+		s = str_from(s, dir.n + 1);
+	}
+	return true;
+}
+
 /* Every word of the value begins with one of these. */
 static bool all_begin(struct rein_str s, const char *const *words, size_t n)
 {
@@ -82,6 +98,13 @@ bool env_is_tame(struct ctx *cx, struct rein_str name, struct rein_str value)
 		   "GEM_PATH JULIA_LOAD_PATH "
 		   "ZDOTDIR JQ_LIBRARY_PATH CMAKE_TOOLCHAIN_FILE PYTHONUSERBASE ANSIBLE_LIBRARY"))
 		return own_dirs(cx, value);
+	if (str_in(name, "HOME XDG_CONFIG_HOME JAVA_HOME CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GRADLE_USER_HOME "
+			 "DOTNET_ROOT MSBUILDSDKSPATH COMPOSER_HOME GNUPGHOME CLOUDSDK_CONFIG AZURE_CONFIG_DIR "
+			 "PIP_CONFIG_FILE BUNDLE_GEMFILE BUNDLE_PATH LIBMYSQL_PLUGIN_DIR GDAL_DRIVER_PATH "
+			 "ALSA_CONFIG_PATH R_LIBS R_LIBS_USER JULIA_DEPOT_PATH ERL_LIBS YARN_YARN_PATH YARN_PLUGINS "
+			 "TS_NODE_PROJECT MYVIMRC VIMRUNTIME GS_LIB TEXINPUTS GROFF_TMAC_PATH AWKLIBPATH NVM_DIR "
+			 "VOLTA_HOME PNPM_HOME BUN_INSTALL FLASK_APP COVERAGE_PROCESS_START CMAKE_PREFIX_PATH"))
+		return usual_places(cx, value);
 	if (str_in(name, "GOROOT CMAKE_TOOLCHAIN_FILE GEM_HOME GEM_PATH XDG_DATA_DIRS "
 			 "XDG_CONFIG_DIRS CLASSPATH"))
 		return str_starts(value, "/usr/") || str_starts(value, "/opt/") ||

@@ -44,15 +44,42 @@ static bool is_upper(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* dominfo, showmanual: words that were written together */
-static int reads_joined(struct rein_str w)
+/* "snapshot" and "snapshots": the table has the plural */
+static bool names_things(struct ctx *cx, struct rein_str w)
+{
+	char plural[40];
+
+	if (w.n < 4 || w.n + 1 >= sizeof(plural))
+		return false;
+	memcpy(plural, w.p, w.n);
+	plural[w.n] = 's';
+	return verb_exact(cx, w.p, w.n) == VERB_NOUN || verb_exact(cx, plural, w.n + 1) == VERB_NOUN;
+}
+
+/*
+ * dominfo, listsnapshots, clearsnapshot: words that were written together. What goes away must be
+ * something by name, for there are droplets; what is got must not be a secret, and listen does not list.
+ */
+static int joined(struct ctx *cx, struct rein_str w)
 {
 	static const char *const ends[] = {"info", "list", "stats", "status"};
+	static const char *const gone[] = {"delete", "remove", "clear", "drop", "purge", "destroy", "wipe",
+					   "truncate", "flush", "erase"};
+	static const char *const read[] = {"list", "get", "describe", "show", "view"};
 
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		if (str_starts(w, gone[i]) && names_things(cx, str_from(w, strlen(gone[i]))))
+			return VERB_DELETE;
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (str_ends(w, ends[i]) && w.n > strlen(ends[i]) + 2)
+		if (str_ends(w, ends[i]) && w.n > strlen(ends[i]) + 1)
 			return VERB_READ;
-	return str_starts(w, "show") && w.n > 6 ? VERB_READ : 0;
+	if (str_starts(w, "listen") || str_has(w, "secret") || str_has(w, "passw") || str_has(w, "token") ||
+	    str_has(w, "cred") || str_has(w, "key"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(read); i++)
+		if (str_starts(w, read[i]) && w.n > strlen(read[i]) + 3)
+			return VERB_READ;
+	return 0;
 }
 
 int verb_class(struct ctx *cx, struct rein_str w)
@@ -99,7 +126,7 @@ int verb_class(struct ctx *cx, struct rein_str w)
 		else if (!n)
 			break;
 	}
-	return k > 1 ? first : reads_joined(w);
+	return k > 1 ? first : joined(cx, w);
 }
 
 struct verb_level {
@@ -115,7 +142,7 @@ static const struct verb_level verb_levels[] = {
 			 "deletes something at a service"},
 	[VERB_EXEC] = {REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, "runs something at a service"},
 	[VERB_DANGER] = {REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
-			 "hands out access or takes protection away"},
+			 "hands out access, or takes protection or data away"},
 };
 
 static void verb_fact(struct ctx *cx, int cls, const struct field *f)
@@ -160,7 +187,8 @@ static bool names_group(struct rein_str w)
 static bool about_rights(const struct field *ops, size_t n)
 {
 	for (size_t i = 0; i < n && i < 4; i++)
-		if (str_in(ops[i].s,
+		if (str_ends(ops[i].s, "_permissions") || str_ends(ops[i].s, "-permissions") ||
+		    str_in(ops[i].s,
 			   "iam role roles rolebinding role-binding role-bindings rolebindings "
 			   "clusterrolebinding policy-binding acl acls permission permissions "
 			   "collaborator collaborators ssh-key ssh-keys deploy-key deploy-keys "
@@ -171,16 +199,69 @@ static bool about_rights(const struct field *ops, size_t n)
 	return false;
 }
 
+/* backups restore, lifecycle set: what is there now is gone then */
+static bool loses_data(const struct field *verb, const struct field *ops, size_t n)
+{
+	if (str_is(verb->s, "restore"))
+		return true;
+	for (size_t i = 0; i < n && i < 4; i++)
+		if (str_in(ops[i].s, "lifecycle retention"))
+			return true;
+	return false;
+}
+
 /* One word, not a name made of several: "delete", not "delete-me". */
 static bool plain_verb(struct ctx *cx, struct rein_str w)
 {
 	return verb_exact(cx, w.p, w.n) != 0 && !memchr(w.p, '-', w.n) && !memchr(w.p, '_', w.n);
 }
 
+/*
+ * "run services list": verbs that name a group of things too. After one that never does, a word that
+ * reads is only a name: "stream add EVENTS".
+ */
+static bool only_verb(struct rein_str w)
+{
+	static const struct rein_str words[] = {
+		WORD("create"),	   WORD("add"),	      WORD("new"),     WORD("set"),	 WORD("put"),
+		WORD("update"),	   WORD("edit"),      WORD("modify"),  WORD("patch"),	 WORD("change"),
+		WORD("rename"),	   WORD("move"),      WORD("mv"),      WORD("cp"),	 WORD("mb"),
+		WORD("make"),	   WORD("mkdir"),     WORD("insert"),  WORD("enqueue"),	 WORD("produce"),
+		WORD("send"),	   WORD("post"),      WORD("invite"),  WORD("subscribe"), WORD("start"),
+		WORD("stop"),	   WORD("restart"),   WORD("reboot"),  WORD("resume"),	 WORD("pause"),
+		WORD("suspend"),   WORD("scale"),     WORD("resize"),  WORD("enable"),	 WORD("upload"),
+		WORD("publish"),   WORD("submit"),    WORD("register"), WORD("apply"),	 WORD("approve"),
+		WORD("reject"),	   WORD("close"),     WORD("reopen"),  WORD("unlock"),	 WORD("upgrade"),
+		WORD("downgrade"), WORD("unset"),     WORD("assign"),  WORD("write"),	 WORD("promote"),
+		WORD("kill"),	   WORD("abort"),     WORD("invoke"),  WORD("execute"),	 WORD("exec"),
+		WORD("cancel"),	   WORD("allocate"),  WORD("launch"),  WORD("provision"), WORD("replace"),
+	};
+
+	return str_among(w, words, ARRAY_SIZE(words));
+}
+
 /* What looks on elsewhere deploys, or runs programs, with these. */
 static bool watch_runs(const char *program)
 {
 	return str_in(rein_str(program), "pulumi consul cdk sst amplify convex modal");
+}
+
+/*
+ * "vm.destroy", "pkg.remove": some put the noun before a dot. A colon stands in a verb only where the
+ * command line begins; behind it there are names: "crane manifest repo:tag".
+ */
+static int word_class(struct ctx *cx, const char *program, struct rein_str w, bool first)
+{
+	const char *dot = w.n ? memrchr(w.p, '.', w.n) : NULL;
+
+	if (dot && str_in(rein_str(program), "govc salt salt-call salt-run")) {
+		int cls = verb_class(cx, w);
+
+		return cls ? cls : verb_class(cx, str_from(w, (size_t)(dot - w.p) + 1));
+	}
+	if (!first && w.n && memchr(w.p, ':', w.n))
+		return 0;
+	return verb_class(cx, w);
 }
 
 int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known,
@@ -201,8 +282,13 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (!ops[i].s.n || ops[i].s.p[0] == '-')
 			continue;
 		words++;
-		cls = verb_class(cx, ops[i].s);
-		if (cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i))
+		cls = word_class(cx, program, ops[i].s, words == 1);
+		/* "job status remove-old": after what is hardly ever a group, a word made of several is a name */
+		if (i && cls && memchr(ops[i].s.p, '-', ops[i].s.n) &&
+		    str_in(ops[i - 1].s, "status history info top lookup preview"))
+			continue;
+		if ((cls == VERB_DANGER && str_in(ops[i].s, "reset disable") && empties(program, ops, i)) ||
+		    (!cls && str_is(ops[i].s, "clean") && i && empties(program, ops, i)))
 			cls = VERB_DELETE;
 		if (cls == VERB_READ && str_is(ops[i].s, "watch") && watch_runs(program))
 			cls = VERB_EXEC;
@@ -218,10 +304,11 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 		if (group && !groups && cls != VERB_DANGER &&
 		    !(cls && cls != VERB_READ && plain_verb(cx, ops[i].s)))
 			continue;
-		gap |= !cls;
+		gap |= !cls && !names_things(cx, ops[i].s);
 		if (cls == VERB_READ && known && i + 1 < n && names_group(ops[i].s)) {
 			group = true;
-			if (pending && words <= 3 && pending_cls != VERB_DANGER && !groups)
+			if (pending && words <= 3 && pending_cls != VERB_DANGER && !groups &&
+			    !only_verb(pending->s))
 				pending = NULL;
 			continue;
 		}
@@ -229,14 +316,16 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 			group = true;
 			/* "run services list": the first word only names a group */
 			if (pending && words <= 3 && known && pending_cls != VERB_DANGER &&
-			    (groups || !gap))
+			    (groups || !gap) && !only_verb(pending->s))
 				pending = NULL;
 			if (!groups)
 				break;
 			done = true;
 			continue;
 		}
-		if (cls && (!pending || cls == VERB_DANGER)) {
+		/* "snapshot restore": the first only says what of */
+		if (cls && (!pending || cls == VERB_DANGER ||
+			    (pending + 1 == &ops[i] && known && !only_verb(pending->s) && plain_verb(cx, ops[i].s)))) {
 			pending = &ops[i];
 			pending_cls = cls;
 			gap = false;
@@ -250,6 +339,9 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 			fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     pending->at, show(cx, pending->s),
 			     "changes who may do what at a service");
+		else if (known && pending_cls == VERB_CHANGE && loses_data(pending, ops, n))
+			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, pending->at,
+			     show(cx, pending->s), "puts something else in the place of data, or says when it is deleted");
 		else if (known || pending_cls == VERB_DANGER)
 			verb_fact(cx, pending_cls, pending);
 		return pending_cls;
@@ -259,7 +351,9 @@ int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, s
 	for (size_t i = 0; i < n; i++) {
 		int cls = verb_class(cx, ops[i].s);
 
-		if (cls == VERB_READ || (cls == VERB_NOUN && i + 1 == n))
+		/* "projects" lists them; what a word nobody knows does to "volumes" is not known */
+		if (cls == VERB_READ ||
+		    ((cls == VERB_NOUN || (!cls && names_things(cx, ops[i].s))) && i + 1 == n && !gap))
 			return VERB_READ;
 	}
 	if (!n)
