@@ -210,7 +210,7 @@ static bool asks_here(struct ctx *cx, const struct call *c)
 	if (c->top->handler != HANDLE_verbs)
 		return c->n_chain > 1 && !c->ops.n;
 	for (size_t i = 0; i < c->ops.n; i++)
-		if (verb_class(cx, c->ops.v[i].s) == VERB_EXEC || memchr(c->ops.v[i].s.p, '.', c->ops.v[i].s.n))
+		if (verb_class(cx, c->ops.v[i].s) == VERB_EXEC || (c->ops.v[i].s.n && memchr(c->ops.v[i].s.p, '.', c->ops.v[i].s.n)))
 			return false;
 	return true;
 }

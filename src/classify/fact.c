@@ -532,6 +532,13 @@ bool env_is_secret(struct ctx *cx, struct rein_str name)
 	return e && e->cls == KENV_SECRET;
 }
 
+/* Where only root installs: /usr/lib/postgresql/15/bin, /opt/node/bin */
+static bool is_installed(struct rein_str dir)
+{
+	return (str_starts(dir, "/usr/") || str_starts(dir, "/opt/") || str_starts(dir, "/nix/store/")) &&
+	       str_ends(dir, "/bin") && !str_has(dir, "/../") && is_literal(dir);
+}
+
 /* Only the old PATH, system directories, and the usual ones of the home directory or project? */
 static bool path_is_tame(struct ctx *cx, struct rein_str s)
 {
@@ -546,7 +553,7 @@ static bool path_is_tame(struct ctx *cx, struct rein_str s)
 	while (s.n) {
 		const char *colon = memchr(s.p, ':', s.n);
 		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
-		bool ok = str_among(dir, usual, ARRAY_SIZE(usual)) || str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
+		bool ok = str_among(dir, usual, ARRAY_SIZE(usual)) || is_installed(dir) || str_ends(dir, "node_modules/.bin") || str_ends(dir, "venv/bin");
 		for (size_t i = 0; !ok && i < ARRAY_SIZE(own); i++)
 			ok = dir.n == cx->home.n + strlen(own[i]) &&
 			     !memcmp(dir.p, cx->home.p, cx->home.n) && str_ends(dir, own[i]);

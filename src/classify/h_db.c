@@ -12,9 +12,15 @@ static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 
 struct data h_sql(struct ctx *cx, struct call *c)
 {
+	struct rein_str base = c->ops.n ? c->ops.v[0].s : STR("");
+	enum rein_reach reach = sql_is_file(c->top->name) ? REIN_REACH_CONTAINED : GONE;
 	bool any = false;
 
 	call_base(cx, c);
+	if (reach != GONE && str_is(base, ":memory:"))
+		c->acts |= ACT_RDONLY; /* gone with the client */
+	if (reach != GONE && (str_starts(base, "md:") || str_has(base, "://")))
+		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->ops.v[0].at, base, "works on a database elsewhere");
 	for (size_t i = 0; i < c->n_got; i++) {
 		if (c->got[i].opt->role == ROLE_SCRIPT && str_in(c->got[i].val.s, "- /dev/stdin"))
 			continue; /* what it reads is looked at below */
@@ -39,10 +45,10 @@ struct data h_sql(struct ctx *cx, struct call *c)
 		if (c->io->in.known)
 			sql_scan(cx, c->io->in.text, c->argv[0].at, c->top->name, false, c->acts & ACT_RDONLY);
 		else if (!(c->acts & ACT_RDONLY))
-			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at,
+			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
 			    rein_str(c->top->name), "runs SQL that cannot be seen");
 	} else if (!any && !(c->acts & ACT_RDONLY)) {
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at,
+		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
 		    rein_str(c->top->name), "opens a session with a database");
 	}
 	return data_unknown(cx->seen | TAINT_FILE | TAINT_STORE);

@@ -451,6 +451,8 @@ void code_scan(struct ctx *cx, const char *lang, struct rein_str text, struct ra
 void awk_scan(struct ctx *cx, struct rein_str text, struct range at);
 void sed_scan(struct ctx *cx, struct rein_str text, struct range at);
 /* dialect: a name or that of a client; NULL: any */
+/* A client that is the database itself: what it works on is a file of this machine. */
+bool sql_is_file(const char *client);
 void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char *dialect, bool mapped,
 	      bool readonly);
 void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,

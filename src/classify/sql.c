@@ -23,6 +23,7 @@ struct sql {
 	struct token t[MAX_TOKENS];
 	size_t n;
 	bool overflow, mapped, readonly;
+	bool file;     /* the database is one on this machine */
 	bool standard; /* a backslash in a string is a letter like any other */
 	struct range at;
 };
@@ -185,6 +186,14 @@ static size_t find(const struct sql *q, size_t from, const char *list)
 	return q->n;
 }
 
+/* What a server does is done; a file of this machine's is held back and undone like any other. */
+static enum rein_reach reach_of(const struct sql *q, enum rein_level level)
+{
+	return level == REIN_LEVEL_SAFE ? REIN_REACH_READONLY
+	       : q->file		? REIN_REACH_CONTAINED
+					: REIN_REACH_IRREVERSIBLE;
+}
+
 static void say(struct sql *q, enum rein_level level, size_t k, const char *why)
 {
 	struct range at = q->at;
@@ -193,8 +202,7 @@ static void say(struct sql *q, enum rein_level level, size_t k, const char *why)
 		at = (struct range){q->t[k].at, q->t[k].end};
 	if (q->readonly && level > REIN_LEVEL_SAFE)
 		level = REIN_LEVEL_SAFE;
-	fact(q->cx, REIN_FACT_SQL, level,
-	     level == REIN_LEVEL_SAFE ? REIN_REACH_READONLY : REIN_REACH_IRREVERSIBLE, at,
+	fact(q->cx, REIN_FACT_SQL, level, reach_of(q, level), at,
 	     k < q->n ? show(q->cx, q->t[k].raw) : NULL, why);
 }
 
@@ -552,8 +560,7 @@ static bool by_grammar(struct sql *q, enum dialect dialect)
 		const struct rein_sql_line *l = &r->v[i];
 		enum rein_level level = q->readonly ? REIN_LEVEL_SAFE : l->level;
 
-		fact(q->cx, REIN_FACT_SQL, level,
-		     level == REIN_LEVEL_SAFE ? REIN_REACH_READONLY : REIN_REACH_IRREVERSIBLE,
+		fact(q->cx, REIN_FACT_SQL, level, reach_of(q, level),
 		     q->mapped ? (struct range){l->start, l->end} : q->at, l->what, l->why);
 	}
 	return dialect == DIALECT_POSTGRES || !is_ambiguous(q->s);
@@ -638,6 +645,11 @@ static bool leaves_database(struct rein_str s)
 	return s.n && (s.p[0] == '.' || s.p[0] == '\\');
 }
 
+bool sql_is_file(const char *client)
+{
+	return client && str_in(rein_str(client), "sqlite3 sqlite sqlcipher duckdb");
+}
+
 void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char *dialect, bool mapped,
 	      bool readonly)
 {
@@ -648,6 +660,8 @@ void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char 
 	q->at = at;
 	q->mapped = mapped;
 	q->readonly = readonly && !leaves_database(text);
+	/* unless it is told to reach for another */
+	q->file = !mapped && sql_is_file(dialect) && !str_has(text, "://") && !str_has_ci(text, "attach");
 	if (!mapped) { /* clients only; SQL that comes by itself has none */
 		client_outputs(q);
 		secret_paths(q);
