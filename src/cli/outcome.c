@@ -78,15 +78,7 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	} else {
 		rein_json_null(&j);
 	}
-	rein_json_key(&j, "error");
-	if (err && err->code) {
-		rein_json_open(&j, '{');
-		rein_json_kstr(&j, "code", rein_code_name(err->code));
-		rein_json_kstr(&j, "message", err->msg);
-		rein_json_close(&j, '}');
-	} else {
-		rein_json_null(&j);
-	}
+	rein_json_error(&j, err);
 	rein_json_close(&j, '}');
 	rein_buf_char(&b, '\n');
 	/* stdout belongs to the command */

@@ -44,15 +44,7 @@ static void print_json(const struct rein_tx *t, const struct rein_changes *c, co
 		rein_json_kstr(&j, "rest", rest);
 	rein_json_key(&j, "changes");
 	rein_json_changes(&j, t, c);
-	rein_json_key(&j, "error");
-	if (err && err->code) {
-		rein_json_open(&j, '{');
-		rein_json_kstr(&j, "code", rein_code_name(err->code));
-		rein_json_kstr(&j, "message", err->msg);
-		rein_json_close(&j, '}');
-	} else {
-		rein_json_null(&j);
-	}
+	rein_json_error(&j, err);
 	rein_json_close(&j, '}');
 	rein_json_out(&b);
 }

@@ -92,6 +92,20 @@ void rein_more(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+void rein_json_error(struct rein_json *j, const struct rein_err *err)
+{
+	rein_json_key(j, "error");
+	if (!err || !err->code) {
+		rein_json_null(j);
+		return;
+	}
+	rein_json_open(j, '{');
+	rein_json_kstr(j, "code", rein_code_name(err->code));
+	rein_json_kstr(j, "message", err->msg);
+	rein_json_ki64(j, "errno", err->sys);
+	rein_json_close(j, '}');
+}
+
 int rein_fail(const struct rein_err *err, bool json)
 {
 	if (json) {
@@ -99,12 +113,7 @@ int rein_fail(const struct rein_err *err, bool json)
 		struct rein_json j = {.b = &b};
 
 		rein_json_open(&j, '{');
-		rein_json_key(&j, "error");
-		rein_json_open(&j, '{');
-		rein_json_kstr(&j, "code", rein_code_name(err->code));
-		rein_json_kstr(&j, "message", err->msg);
-		rein_json_ki64(&j, "errno", err->sys);
-		rein_json_close(&j, '}');
+		rein_json_error(&j, err);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
 	}

@@ -45,6 +45,8 @@ void rein_ui_page_end(void);
 
 /* JSON forms shared by the verbs (schema: docs/json.md). */
 struct rein_json;
+/* The member "error"; null where there is none. */
+void rein_json_error(struct rein_json *j, const struct rein_err *err);
 void rein_json_tx(struct rein_json *j, const struct rein_tx *t);
 void rein_json_summary(struct rein_json *j, const struct rein_summary *s);
 void rein_json_changes(struct rein_json *j, const struct rein_tx *t, const struct rein_changes *c);
