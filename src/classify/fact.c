@@ -430,7 +430,7 @@ void effect_code(struct ctx *cx, const struct data *d, const char *lang, struct 
 void effect_name(struct ctx *cx, const struct field *f)
 {
 	struct rein_str stem = str_base(f->s);
-	const char *dot = stem.n ? memrchr(stem.p, '.', stem.n) : NULL;
+	const char *dot = stem.p && stem.n ? memrchr(stem.p, '.', stem.n) : NULL;
 
 	if (dot && dot > stem.p)
 		stem = str_to(stem, (size_t)(dot - stem.p));

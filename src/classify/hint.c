@@ -453,7 +453,7 @@ static bool names_settings(struct ctx *cx, struct rein_str opt, struct rein_str 
 /* What a project brings along is its own; what lies about elsewhere, or comes from the network, is anybody's. */
 static bool from_elsewhere(struct ctx *cx, struct rein_str path)
 {
-	const char *eq = path.n ? memrchr(path.p, '=', path.n) : NULL; /* protoc-gen-x=/tmp/x */
+	const char *eq = path.p && path.n ? memrchr(path.p, '=', path.n) : NULL; /* protoc-gen-x=/tmp/x */
 	enum place place;
 
 	if (str_starts(path, "http://") || str_starts(path, "https://"))
