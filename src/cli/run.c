@@ -259,7 +259,6 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 
 struct asker {
 	const struct run_args *a;
-	const struct rein_common *common;
 	char *const *argv;
 };
 
@@ -312,7 +311,7 @@ int rein_cli_run(int argc, char **argv)
 	}
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail(&err, common.json);
-	asker = (struct asker){&a, &common, argv + first};
+	asker = (struct asker){&a, argv + first};
 	if (!common.quiet)
 		rein_net_announce(&o);
 	if (a.fate.approve || rein_fate_has_person(&common)) {
