@@ -163,6 +163,17 @@ assert open("new/b").read() == "one\ntwo\n", "another file"'
 	done
 }
 
+@test "backends: checks before a commit see one file under all its names, and it stays one" {
+	local b
+	printf 'version: 1\nvalidate: ["cmp f g"]\n' >"$T/p.yaml"
+	for b in $(ours); do
+		echo 1 >f; ln -f f g
+		run -0 with "$b" -q -p "$T/p.yaml" --commit -- sh -c 'echo 2 >>f'
+		eq "$b" 2 "$(tail -n 1 g)"
+		[ f -ef g ]
+	done
+}
+
 @test "backends: nothing outside changes, secrets are hidden, there is no network" {
 	local b
 	mkdir -p "$HOME/.ssh"; echo key >"$HOME/.ssh/id"; echo secret >.env; echo out >"$T/outside"
