@@ -43,6 +43,10 @@ none_left() {
 		has "$output" "command not found"
 		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
+		if [ "$b" != oci:runsc ]; then
+			run -137 --separate-stderr with "$b" --json --discard -- sh -c 'exit 137'
+			eq "$b end" "exit 137" "$(tail -n 1 <<<"$stderr" | field end)"
+		fi
 		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
 		eq "$b err" "there" "$(with "$b" -q --discard -- sh -c 'echo there >&2' 2>&1 >/dev/null)"
 		eq "$b in" "abc" "$(printf abc | with "$b" -q --discard -- cat)"
