@@ -23,8 +23,10 @@ static int leave_out(struct rein_engine *e, struct rein_run *r, const struct rei
 	for (size_t i = 0; i < c->n; i++)
 		top[i] = c->v[i].top;
 	if (rein_select(c, &all, except, err) == 0 && rein_tx_save(&e->state, &r->tx, false, err) == 0 &&
-	    rein_tx_split(&e->state, &r->tx, c, rest, err) == 0)
+	    rein_tx_split(&e->state, &r->tx, c, rest, err) == 0) {
+		rein_changes_sum(c, &r->sum);
 		return 0;
+	}
 	for (size_t i = 0; i < c->n; i++) {
 		c->v[i].top = top[i];
 		c->v[i].skipped = false;

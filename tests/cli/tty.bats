@@ -40,6 +40,7 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 @test "the question: s chooses files; the rest is held" {
 	run -0 on_tty "ommit=>s" "one=>y" "two=>n" -- rein run -- sh -c 'echo 1 >one; echo 2 >two'
 	eq ls one "$(ls)"
+	has "$output" "1 created"
 	has "$output" "the rest is held as"
 	rein commit -q
 	eq ls $'one\ntwo' "$(ls)"
