@@ -10,10 +10,34 @@
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
+/* What is left out of a commit and not held either would be lost: where that fails, all are in again. */
+static int leave_out(struct rein_engine *e, struct rein_run *r, const struct rein_strlist *except, char *rest,
+		     struct rein_err *err)
+{
+	const struct rein_strlist all = {0};
+	struct rein_changes *c = &r->changes;
+	auto_free bool *top = rein_calloc(c->n, sizeof(*top));
+
+	if (!top)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		top[i] = c->v[i].top;
+	if (rein_select(c, &all, except, err) == 0 && rein_tx_save(&e->state, &r->tx, false, err) == 0 &&
+	    rein_tx_split(&e->state, &r->tx, c, rest, err) == 0) {
+		rein_changes_sum(c, &r->sum);
+		return 0;
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		c->v[i].top = top[i];
+		c->v[i].skipped = false;
+	}
+	return -err->code;
+}
+
 /* The files one by one: y takes it, n leaves it out. */
 static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, struct rein_err *err)
 {
-	auto_strlist struct rein_strlist except = {0}, only = {0};
+	auto_strlist struct rein_strlist except = {0};
 
 	for (size_t i = 0; i < r->changes.n; i++) {
 		struct rein_change *x = &r->changes.v[i];
@@ -39,13 +63,7 @@ static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, s
 				return rein_err_nomem(err);
 		}
 	}
-	if (!except.n)
-		return 0;
-	if (rein_select(&r->changes, &only, &except, err) < 0)
-		return -err->code;
-	if (rein_tx_save(&e->state, &r->tx, false, err) < 0)
-		return -err->code;
-	return rein_tx_split(&e->state, &r->tx, &r->changes, rest, err);
+	return except.n ? leave_out(e, r, &except, rest, err) : 0;
 }
 
 static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)

@@ -86,11 +86,6 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 		fwrite(b.p, 1, b.n, stderr);
 }
 
-void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o)
-{
-	rein_net_print(&r->result.net, o, false);
-}
-
 /* What every box has for itself, and may write to. */
 static bool is_private(const char *path)
 {
@@ -172,7 +167,7 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 	if (r->result.status && out_of_reach(r))
 		rein_more("%s is outside the workspace, where a box only reads: --rw PATH makes a tree part of it",
 			  rein_ui_path(out_of_reach(r)));
-	rein_print_limits(r, o);
+	rein_net_print(&r->result.net, o, false);
 }
 
 void rein_outcome_notes(const struct rein_run *r, const struct rein_common *common,

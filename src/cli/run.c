@@ -225,6 +225,23 @@ static int exit_status(const struct run_args *a, const struct rein_run *r, enum 
 	}
 }
 
+/* What was decided could not be carried out. The object is the last line, whatever else is said. */
+static int report_failure(const struct rein_run *r, const struct rein_run_opts *o, const struct rein_common *common,
+			  const char *rest, const struct rein_err *err)
+{
+	if (err->code != REIN_E_CONFLICT) {
+		rein_fail(err, false);
+	} else {
+		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r), r->tx.id);
+		rein_print_conflicts(&r->tx, &r->changes, err);
+		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
+			  r->tx.id, r->tx.id);
+	}
+	if (common->json)
+		rein_outcome_json(r, o, "hold", rest, err);
+	return rein_code_exit(err->code);
+}
+
 static int finish(struct rein_engine *e, const struct run_args *a, const struct rein_common *common,
 		  const struct rein_run_opts *o, struct rein_run *r)
 {
@@ -238,18 +255,8 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		d = REIN_FATE_HOLD; /* an answer that cannot be recorded was not given */
 	if (!common->quiet)
 		rein_outcome_notes(r, common, o);
-	if (r->has_tx && settle(e, r, d, &err) < 0) {
-		if (common->json)
-			rein_outcome_json(r, o, "hold", rest, &err);
-		if (err.code != REIN_E_CONFLICT)
-			return rein_fail(&err, false);
-		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r),
-			 r->tx.id);
-		rein_print_conflicts(&r->tx, &r->changes, &err);
-		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
-			  r->tx.id, r->tx.id);
-		return rein_code_exit(REIN_E_CONFLICT);
-	}
+	if (r->has_tx && settle(e, r, d, &err) < 0)
+		return report_failure(r, o, common, rest, &err);
 	if (common->json)
 		rein_outcome_json(r, o, words[d], rest, NULL);
 	else if (!common->quiet)
@@ -259,7 +266,6 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 
 struct asker {
 	const struct run_args *a;
-	const struct rein_common *common;
 	char *const *argv;
 };
 
@@ -312,7 +318,7 @@ int rein_cli_run(int argc, char **argv)
 	}
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail(&err, common.json);
-	asker = (struct asker){&a, &common, argv + first};
+	asker = (struct asker){&a, argv + first};
 	if (!common.quiet)
 		rein_net_announce(&o);
 	if (a.fate.approve || rein_fate_has_person(&common)) {

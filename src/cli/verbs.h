@@ -51,8 +51,6 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 /* err: what to say when no single path is to blame. */
 void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 			  const struct rein_err *err);
-/* What no undo can bring back, said after a run. */
-void rein_print_limits(const struct rein_run *r, const struct rein_run_opts *o);
 
 /* Limits: members "limit", "limits" and "usage"; what to do about the one that was hit; who kept them. */
 void rein_json_limits(struct rein_json *j, const struct rein_box_result *r);

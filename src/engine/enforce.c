@@ -79,11 +79,17 @@ static bool was_ended(const struct rein_run *r)
 }
 
 /* What cannot be judged is not lost, and not committed: it waits for a person. */
-static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, const struct rein_aftermath *a,
+static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, struct rein_aftermath *a,
 			 struct rein_err *err)
 {
+	auto_free const char **hosts = rein_calloc(r->result.net.nhosts + 1, sizeof(*hosts));
 	struct rein_err why = {0};
 
+	if (!hosts)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < r->result.net.nhosts; i++)
+		hosts[i] = r->result.net.hosts[i].name;
+	a->hosts = hosts;
 	while (rein_judge_effects(&r->judged, r->policy, a, &o->who, &why) < 0) {
 		if (why.code == REIN_E_NOMEM) {
 			*err = why;
@@ -97,6 +103,7 @@ static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, cons
 		r->judged.has_after = true;
 		break;
 	}
+	a->hosts = NULL;
 	return 0;
 }
 
@@ -111,22 +118,14 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 				   .killed = was_ended(r),
 				   .discard = o->discard || was_ended(r)};
 
-	auto_free const char **hosts = NULL;
-
 	if (!r->has_tx)
 		return 0;
-	hosts = rein_calloc(r->result.net.nhosts + 1, sizeof(*hosts));
-	if (!hosts)
-		return rein_err_nomem(err);
-	for (size_t i = 0; i < r->result.net.nhosts; i++)
-		hosts[i] = r->result.net.hosts[i].name;
-	a.hosts = hosts;
 	if (judge_or_hold(o, r, &a, err) < 0)
 		return -err->code;
 	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
 		int rc = rein_validate(e, o, r, err);
 
-		/* what the checks themselves wrote is judged as well */
+		/* what the checks themselves wrote, and whom they reached, is judged as well */
 		if (rc < 0 || (rc == 0 && r->settings.validate.n && judge_or_hold(o, r, &a, err) < 0))
 			return -err->code;
 	}

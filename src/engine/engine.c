@@ -11,10 +11,12 @@
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/credentials.h"
+#include "engine/execs.h"
 #include "engine/live.h"
 #include "engine/masks.h"
 #include "engine/network.h"
 #include "engine/reader.h"
+#include "engine/refused.h"
 #include "engine/settings.h"
 #include "engine/warm.h"
 #include "record/redact.h"
@@ -327,12 +329,23 @@ int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, stru
 	return 0;
 }
 
+/* What it executed and what it was refused stays with the transaction; what checks do (validate.h) does not. */
+static int execute(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	if (rein_engine_launch_(e, o, r, err) < 0)
+		return -err->code;
+	if (r->has_tx && (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
+			  rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0))
+		return -err->code;
+	return 0;
+}
+
 int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
 	if (rein_engine_admit_(e, o, r, err) < 0)
 		return -err->code;
-	return rein_engine_launch_(e, o, r, err);
+	return execute(e, o, r, err);
 }
 
 int rein_engine_scan(struct rein_run *r, struct rein_err *err)
@@ -387,7 +400,7 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	 */
 	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
 	    rein_engine_admit_(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
-	    rein_engine_launch_(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
+	    execute(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
 	    rein_engine_judge(e, o, ret, err) == 0)
 		return 0;
 	rein_engine_drop(e, ret, &ignored);

@@ -115,8 +115,8 @@ struct rein_run {
 };
 
 /*
- * Decide what the box sees and open a transaction over it; argv is only described. *ret is zeroed
- * memory, but for a box that was opened ahead: that one is taken over, on failure too.
+ * Decide what the box sees and open a transaction over it; argv is only described. *ret is untouched on failure and
+ * need not be anything before.
  */
 int rein_engine_begin(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		      struct rein_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One command in the transaction that is open: what the run knows becomes a specification, a box of whichever kind
- * carries it out, and what it tells is kept with the transaction. Nobody is asked here.
+ * carries it out, and how it ended is on the record. Nobody is asked here.
  */
 #include "base/auto.h"
 #include "base/clock.h"
@@ -20,13 +20,10 @@
 
 extern char **environ;
 
-/* Several commands in one transaction: what the earlier ones copied still counts. */
 static int run_box(const struct rein_engine *e, const struct rein_box_spec *spec, struct rein_run *r,
 		   struct rein_err *err)
 {
-	struct rein_linked_list before = r->result.linked;
 	bool ahead = r->box;
-	struct rein_net_report net = r->result.net;
 	int rc;
 
 	if (!ahead) {
@@ -35,18 +32,10 @@ static int run_box(const struct rein_engine *e, const struct rein_box_spec *spec
 	}
 	if (!ahead && rein_box_open(spec->net, e->box_program, &r->box, err) < 0)
 		return -err->code;
-	r->result.linked = (struct rein_linked_list){0};
-	r->result.net = (struct rein_net_report){0};
 	rc = rein_box_run(r->box, spec, &r->result, err);
 	if (!ahead) /* else it comes down while its effects are looked at */
 		rein_box_close(take_ptr(r->box));
 	rein_pool_fill(e->pool);
-	if (rein_linked_merge(&before, &r->result.linked) < 0 && rc == 0)
-		rc = rein_err_nomem(err);
-	r->result.linked = before;
-	rein_net_report_add(&net, &r->result.net);
-	rein_net_report_done(&r->result.net);
-	r->result.net = net;
 	return rc;
 }
 
@@ -79,6 +68,31 @@ static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, c
 	if (!dir || !id)
 		return rein_err_nomem(err);
 	return rein_oci_run(backend, spec, e->box_program, dir, id, &r->result, err);
+}
+
+/*
+ * Several commands in one transaction: what the earlier ones copied and whom they reached still counts. What they
+ * executed and were refused is theirs, and gives way to this one's.
+ */
+static int carry_out(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_box_spec *spec,
+		     struct rein_run *r, struct rein_err *err)
+{
+	struct rein_linked_list linked = r->result.linked;
+	struct rein_net_report net = r->result.net;
+	int rc;
+
+	r->result.linked = (struct rein_linked_list){0};
+	r->result.net = (struct rein_net_report){0};
+	rein_execs_done(&r->result.execs);
+	rein_refused_done(&r->result.refused);
+	rc = o->backend ? run_oci(e, o, spec, r, err) : run_box(e, spec, r, err);
+	if (rein_linked_merge(&linked, &r->result.linked) < 0 && rc == 0)
+		rc = rein_err_nomem(err);
+	r->result.linked = linked;
+	rein_net_report_add(&net, &r->result.net);
+	rein_net_report_done(&r->result.net);
+	r->result.net = net;
+	return rc;
 }
 
 static void free_judge(struct rein_exec_judge_state **s)
@@ -163,7 +177,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.paths = watcher.canaries.rules;
 		spec.npaths = watcher.canaries.nrules;
 	}
-	if (o->backend ? run_oci(e, o, &spec, r, err) < 0 : run_box(e, &spec, r, err) < 0)
+	if (carry_out(e, o, &spec, r, err) < 0)
 		return -err->code;
 	watcher.over = true;
 	if (r->result.end == REIN_BOX_LIMIT) {
@@ -191,8 +205,5 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;
-	if (r->has_tx && (rein_engine_save_execs(&r->tx, &r->result.execs, err) < 0 ||
-			  rein_engine_save_refused(&r->tx, &r->result.refused, err) < 0))
-		return -err->code;
 	return rein_trail_end(&r->trail, &r->tx, &r->result, err);
 }

@@ -32,6 +32,9 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 
 	if (!l->n || !r->changes.n)
 		return 0;
+	/* its lists stay with it, but for those that go on from command to command */
+	r->result.execs = (struct rein_execs){0};
+	r->result.refused = (struct rein_refused){0};
 	for (size_t i = 0; i < l->n && rc == 0; i++) {
 		char *argv[] = {(char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
 				(char *)(uintptr_t)l->v[i], NULL};
@@ -40,18 +43,21 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 		once.argv = argv;
 		rc = rein_engine_launch_(e, &once, r, err);
 		if (rc < 0)
-			return rein_err_prefix(err, "validate '%s'", l->v[i]);
-		if (r->result.end != REIN_BOX_EXITED || r->result.status) {
+			rein_err_prefix(err, "validate '%s'", l->v[i]);
+		else if (r->result.end != REIN_BOX_EXITED || r->result.status) {
 			object(r, l->v[i], r->result.status);
 			rc = 1;
 		}
 	}
 	/* the transaction is described by its command, not by its checks */
+	rein_execs_done(&r->result.execs);
+	rein_refused_done(&r->result.refused);
 	first.linked = r->result.linked;
+	first.net = r->result.net;
 	r->result = first;
 	r->tx.end = end;
 	r->tx.status = status;
-	if (rein_engine_scan(r, err) < 0)
+	if (rc < 0 || rein_engine_scan(r, err) < 0)
 		return -err->code;
 	return rc;
 }

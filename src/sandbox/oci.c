@@ -149,8 +149,7 @@ static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 /* The runtime has written down which process its container's first one is. */
 static void look_for_init(struct rein_ocirun *s)
 {
-	auto_free char *path = rein_asprintf("%s/pid", s->bundle.dir);
-	auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	auto_close int fd = open(s->pid_file, O_RDONLY | O_CLOEXEC);
 	char text[32];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	long pid;

@@ -25,7 +25,11 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 
 	if (s->why == REIN_BOX_LOST && ordered_to_stop(s))
 		r.end = s->why = REIN_BOX_STOPPED; /* killed by whoever gave the order */
-	if (s->why == REIN_BOX_LOST) {
+	if (s->why == REIN_BOX_LOST && s->end.kind == REIN_BOX_MSG_EXIT) {
+		/* the executor saw whether 137 was a signal, the runtime only repeats the number */
+		r.end = WIFSIGNALED(s->end.status) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
+		r.status = WIFSIGNALED(s->end.status) ? 128 + WTERMSIG(s->end.status) : WEXITSTATUS(s->end.status);
+	} else if (s->why == REIN_BOX_LOST) {
 		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 	}

@@ -43,6 +43,10 @@ none_left() {
 		has "$output" "command not found"
 		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
+		if [ "$b" != oci:runsc ]; then
+			run -137 --separate-stderr with "$b" --json --discard -- sh -c 'exit 137'
+			eq "$b end" "exit 137" "$(tail -n 1 <<<"$stderr" | field end)"
+		fi
 		eq "$b out" "here" "$(with "$b" -q --discard -- echo here)"
 		eq "$b err" "there" "$(with "$b" -q --discard -- sh -c 'echo there >&2' 2>&1 >/dev/null)"
 		eq "$b in" "abc" "$(printf abc | with "$b" -q --discard -- cat)"
@@ -160,6 +164,17 @@ assert open("new/b").read() == "one\ntwo\n", "another file"'
 		eq "$b names" "$(stat -c %i new/a)" "$(stat -c %i new/b)"
 		eq "$b deep" deep "$(cat new/sub/c)"
 		none_left
+	done
+}
+
+@test "backends: checks before a commit see one file under all its names, and it stays one" {
+	local b
+	printf 'version: 1\nvalidate: ["cmp f g"]\n' >"$T/p.yaml"
+	for b in $(ours); do
+		echo 1 >f; ln -f f g
+		run -0 with "$b" -q -p "$T/p.yaml" --commit -- sh -c 'echo 2 >>f'
+		eq "$b" 2 "$(tail -n 1 g)"
+		[ f -ef g ]
 	done
 }
 

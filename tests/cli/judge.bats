@@ -262,6 +262,18 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq file1 1 "$(cat file1)"
 }
 
+@test "validate: the transaction is its command's, and whom its checks tried to reach is told" {
+	printf 'version: 1\nvalidate: ["for i in 1 2 3 4 5 6 7 8 9; do getent hosts n$i.example.org; done; true", "ls file1"]\n' >p.yaml
+	run --separate-stderr j -p p.yaml --json --watch --net restricted --allow-host ok.example.org --commit -- \
+		sh -c 'echo 2 >file1; getent hosts first.example.org; ls build; true'
+	eq status 0 "$status"
+	eq names 10 "$(tail -n 1 <<<"$stderr" | python3 -c '
+import json, sys
+print(len({x["name"] for x in json.loads(sys.stdin.read())["network"]["refusals"]}))')"
+	eq executed 3 "$(tail -n 1 <<<"$stderr" | field execs.total)"
+	eq kept 3 "$(command rein show --json | field execs.total)"
+}
+
 @test "advisory: decided and recorded, not enforced" {
 	printf 'version: 1\nmode: advisory\n' >p.yaml
 	run j -p p.yaml -q -- sh -c 'rm -f file1 file2 file3 file4 file5 file6 file7 file8 file9 file1? file2?'

@@ -40,9 +40,18 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 @test "the question: s chooses files; the rest is held" {
 	run -0 on_tty "ommit=>s" "one=>y" "two=>n" -- rein run -- sh -c 'echo 1 >one; echo 2 >two'
 	eq ls one "$(ls)"
+	has "$output" "1 created"
 	has "$output" "the rest is held as"
 	rein commit -q
 	eq ls $'one\ntwo' "$(ls)"
+}
+
+@test "the question: who chooses no file is asked again, and everything is still there" {
+	run -0 on_tty "ommit=>s" "created a=>n" "created b=>n" "ommit=>c" -- rein run -- sh -c 'echo 1 >a; echo 2 >b'
+	has "$output" "no change is chosen"
+	has "$output" "Committed"
+	eq a 1 "$(cat a)"
+	eq b 2 "$(cat b)"
 }
 
 @test "no question when nothing changed, with --commit, --hold, -q, or when stdin is no terminal" {

@@ -179,6 +179,23 @@ load helper
 	rein discard -q
 }
 
+@test "conflict: at the end of a run the object is the last line all the same" {
+	local pid status=0
+	echo 1 >file; mkfifo "$T/in"
+	rein run --json --commit -- sh -c 'echo 2 >file; echo ready; read -r x' 3>&- <"$T/in" >"$T/out" 2>"$T/err" &
+	pid=$!
+	exec 4>"$T/in"
+	until_true 10 grep -q ready "$T/out"
+	echo other >file
+	echo go >&4; exec 4>&-
+	wait $pid || status=$?
+	eq status 123 "$status"
+	eq code conflict "$(tail -n 1 "$T/err" | field error.code)"
+	has "$(cat "$T/err")" "cannot be committed"
+	eq file other "$(cat file)"
+	rein discard -q
+}
+
 @test "conflict: --ours keeps, --theirs takes, per path; the commit then goes through and can be undone" {
 	echo 1 | tee a b c >/dev/null
 	held sh -c 'echo box >>a; echo box >>b; echo box >>c' >/dev/null
