@@ -746,11 +746,17 @@ static void borrowed_times(struct ctx *cx, struct call *c)
 		     show(cx, r->val.s), "gives a file the times of another, to hide when it came");
 }
 
-/* taskset -p MASK PID: no command, a process */
+/* taskset -p MASK PID, prlimit --pid PID --nofile=10: no command, a process */
 static void process_setting(struct ctx *cx, struct call *c)
 {
-	fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->argv[c->rest].at,
-	     show(cx, c->argv[c->rest].s), "changes how a running process is scheduled");
+	const struct field *to = c->rest < c->argc ? &c->argv[c->rest] : NULL;
+
+	for (size_t i = 0; i < c->n_got && !to; i++)
+		if (c->got[i].opt->arg == 2 && c->got[i].val.s.n) /* without a value it only asks */
+			to = &c->argv[c->got[i].word];
+	if (to)
+		fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, to->at, show(cx, to->s),
+		     "changes how a running process is scheduled or limited");
 	c->rest = c->argc;
 }
 
@@ -814,7 +820,7 @@ static struct data default_run(struct ctx *cx, struct call *c)
 			d.taint = (uint16_t)names_taint(cx, c->ops.n > 1 ? c->ops.v + 1 : NULL,
 							c->ops.n > 1 ? c->ops.n - 1 : 0);
 	}
-	if (has_note(c, "pid") && call_has(c, "-p") && c->rest < c->argc)
+	if (has_note(c, "pid") && call_has(c, "-p"))
 		process_setting(cx, c);
 	if (has_note(c, "pager"))
 		pager_commands(cx, c);
