@@ -526,6 +526,18 @@ bool val_is_all(const struct param *m)
 	return str_is(m->index->first->text, "@") || str_is(m->index->first->text, "*");
 }
 
+/* "${@:0}" begins with $0. */
+static struct fields behind_zero(struct ctx *cx, struct fields items)
+{
+	struct pval zero = positional(cx, STR("0"));
+	struct fields all = {0};
+
+	fields_push(cx, &all, (struct field){.s = zero.s, .taint = zero.taint});
+	for (size_t i = 0; i < items.n; i++)
+		fields_push(cx, &all, items.v[i]);
+	return all;
+}
+
 static void put_list(struct builder *b, const struct param *m, bool quoted)
 {
 	bool star = str_is(m->name, "*") ||
@@ -572,6 +584,8 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 				val_number(str_from(spec.s, (size_t)(colon - spec.s.p) + 1), &len);
 			if ((str_is(m->name, "@") || str_is(m->name, "*")) && from)
 				from--;
+			else if (str_is(m->name, "@") || str_is(m->name, "*"))
+				items = behind_zero(b->cx, items);
 			if (from > items.n)
 				from = items.n;
 			items.v += from;
@@ -579,8 +593,10 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 			if (len >= 0 && (size_t)len < items.n)
 				items.n = (size_t)len;
 		} else {
+			if (!items.n) /* "${@: -1}" is $0 then, and nothing of an array */
+				fields_push(b->cx, &items, (struct field){.multi = true});
 			items.v[0].s = STR("\001");
-			items.n = items.n ? 1 : 0;
+			items.n = 1;
 		}
 	}
 	for (size_t i = 0; i < items.n && cx_work(b->cx, 20 + items.v[i].s.n); i++) {
