@@ -331,9 +331,9 @@ struct data h_verbs(struct ctx *cx, struct call *c)
 		cx->remote--;
 	}
 	/* the verb of some services is always the second word */
-	if (c->top->note && str_is(rein_str(c->top->note), "second") && c->ops.n > 1)
+	if (cmd_notes(c->top, "second") && c->ops.n > 1)
 		from = 1;
-	if (c->top->note && str_is(rein_str(c->top->note), "options")) {
+	if (cmd_notes(c->top, "options")) {
 		/* kafka-topics --delete: the options are the verbs */
 		bool any = false;
 

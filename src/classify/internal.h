@@ -329,6 +329,13 @@ void assign_values(struct ctx *cx, const struct word *value, struct fields *to);
 void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, bool append);
 void fields_push(struct ctx *cx, struct fields *out, struct field f);
 struct field field_of(struct ctx *cx, const char *s, struct range at);
+static inline struct field field_with(const struct field *f, struct rein_str s) /* a part of it, or instead of it */
+{
+	struct field v = *f;
+
+	v.s = s;
+	return v;
+}
 struct undo *undo_mark(struct ctx *cx);
 void undo_to(struct ctx *cx, struct undo *mark);
 void undo_push_cwd(struct ctx *cx);
@@ -361,7 +368,7 @@ void run_uncalled(struct ctx *cx);
 /* What bash expands once more when it takes a word for a name or a number: a[$(cmd)]. */
 void run_index(struct ctx *cx, struct rein_str s, struct range at);
 
-/* args.c: one call of a known program */
+/* One call of a known program: args.c reads it, call.c says what it does. */
 struct got {
 	const struct know_opt *opt;
 	struct field val; /* when opt->arg */
@@ -391,14 +398,25 @@ struct call {
 	struct io *io;
 };
 
-struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
-		      struct io *io);
+/* args.c */
+void args_read(struct ctx *cx, struct call *c); /* from argv to options, operands, sub-command */
 const struct got *call_opt(const struct call *c, const char *name);
 bool call_has(const struct call *c, const char *name);
+bool has_cmd_role(const struct know_cmd *cmd);
+
+/* call.c */
+struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
+		      struct io *io);
 void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
 struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
 
-bool has_cmd_role(const struct know_cmd *cmd);
+/* note.c */
+static inline bool cmd_notes(const struct know_cmd *cmd, const char *note)
+{
+	return cmd->note && !strcmp(cmd->note, note);
+}
+enum rein_level note_level(const struct call *c, enum rein_level level); /* the program's own, among these words */
+void note_effects(struct ctx *cx, struct call *c, struct data *ret);
 
 /* carry.c */
 bool carry_line(struct ctx *cx, struct rein_str s); /* "rm -rf x": several words, the first of them a program's name */
