@@ -189,7 +189,7 @@ struct ctx {
 	struct vfile *files;
 	struct path_memo paths[CX_PATHS];
 	struct env_memo envs[CX_ENVS];
-	struct sink_index *sinks; /* code.c */
+	struct sink_index *sinks; /* codesink.c */
 	struct data fds[CX_FDS];
 	bool fd_open[CX_FDS];
 	struct rein_str fd_path[CX_FDS]; /* where it writes to */
