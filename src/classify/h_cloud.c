@@ -139,10 +139,7 @@ static void secret_reads(struct ctx *cx, struct call *c)
 
 static bool is_remote(struct rein_str s)
 {
-	const char *colon = s.n ? memchr(s.p, ':', s.n) : NULL;
-	const char *slash = s.n ? memchr(s.p, '/', s.n) : NULL;
-
-	return str_has(s, "://") || (colon && (!slash || colon < slash));
+	return str_has(s, "://") || names_host(s);
 }
 
 /* "storage cp gs://a ./b": which way the data goes decides. */

@@ -521,5 +521,12 @@ static inline bool str_among(struct rein_str s, const struct rein_str *v, size_t
 bool str_has(struct rein_str s, const char *what);
 bool str_has_ci(struct rein_str s, const char *what);
 struct rein_str str_base(struct rein_str s);
+/* host:path: a colon before any slash */
+static inline bool names_host(struct rein_str s)
+{
+	const char *colon = s.n ? memchr(s.p, ':', s.n) : NULL;
+
+	return colon && !memchr(s.p, '/', (size_t)(colon - s.p));
+}
 
 #endif

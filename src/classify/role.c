@@ -4,8 +4,7 @@
 
 static void remote_path(struct ctx *cx, struct call *c, const struct field *f, bool last)
 {
-	const char *colon = memchr(f->s.p, ':', f->s.n), *slash = memchr(f->s.p, '/', f->s.n);
-	bool remote = colon && (!slash || colon < slash) && f->s.p[0] != '.';
+	bool remote = names_host(f->s) && f->s.p[0] != '.';
 
 	if (str_starts(f->s, "rsync://") || str_starts(f->s, "sftp://"))
 		remote = true;
