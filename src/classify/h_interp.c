@@ -120,13 +120,13 @@ static struct data run_module(struct ctx *cx, struct call *c, const struct got *
 		return h_finish(cx, c);
 	}
 	if (know_find(cx, module->val.s)) {
+		size_t rest = module->word + 1;
+
+		if (rest < c->argc && c->argv[rest].s.p == module->val.s.p)
+			rest++; /* -m pip, not -mpip */
 		fields_push(cx, &v, module->val);
-		for (size_t i = 0; i < c->argc; i++)
-			if (c->argv[i].s.p == module->val.s.p) {
-				for (size_t k = i + 1; k < c->argc; k++)
-					fields_push(cx, &v, c->argv[k]);
-				break;
-			}
+		for (; rest < c->argc; rest++)
+			fields_push(cx, &v, c->argv[rest]);
 		return exec_argv(cx, v.v, v.n, c->io);
 	}
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, module->at,
