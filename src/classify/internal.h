@@ -291,11 +291,14 @@ struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
 unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
 bool names_own(struct ctx *cx, const struct field *f); /* one of such a listing, used where it was made */
 bool is_far(const struct spot *s);
+
+/* pathmatch.c: the first pattern of each wanted class that matches; a user's own come first. */
+void path_classes(struct ctx *cx, struct rein_str path, unsigned want, const struct know_path *ret[KPATH__MAX]);
+
+/* vfile.c */
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
-bool has_hole(struct rein_str s);
-bool is_literal(struct rein_str s); /* no holes, no globs */
 
 /* value.c */
 struct rounds {
@@ -508,6 +511,9 @@ static inline struct rein_str str_to(struct rein_str s, size_t n)
 {
 	return (struct rein_str){s.p, n < s.n ? n : s.n};
 }
+/* str.c */
+bool has_hole(struct rein_str s);
+bool is_literal(struct rein_str s); /* no holes, no globs */
 bool str_in(struct rein_str s, const char *list); /* space-separated words */
 /* The same where it is asked often: lengths are compared first. WORD() makes an entry of a static table. */
 #define WORD(text) {text, sizeof(text) - 1}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small questions about the text of a word: what it holds, what it is one of. */
+#include "classify/internal.h"
+
+bool has_hole(struct rein_str s)
+{
+	return s.n && memchr(s.p, HOLE, s.n) != NULL;
+}
+
+bool is_literal(struct rein_str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] == HOLE || s.p[i] == GLOB_STAR || s.p[i] == GLOB_ONE)
+			return false;
+	return true;
+}
+
+bool str_in(struct rein_str s, const char *list)
+{
+	while (s.n && *list) {
+		size_t i = 0;
+
+		while (i < s.n && list[i] == s.p[i] && list[i] != ' ' && list[i])
+			i++;
+		if (i == s.n && (list[i] == ' ' || !list[i]))
+			return true;
+		for (list += i; *list && *list != ' '; list++)
+			;
+		list += *list == ' ';
+	}
+	return false;
+}
+
+bool str_has(struct rein_str s, const char *what)
+{
+	return s.n && memmem(s.p, s.n, what, strlen(what)) != NULL;
+}
+
+bool str_has_ci(struct rein_str s, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i + n <= s.n; i++)
+		if ((s.p[i] | 32) == (what[0] | 32) && !strncasecmp(s.p + i, what, n))
+			return true;
+	return false;
+}
+
+struct rein_str str_base(struct rein_str s)
+{
+	const char *slash = s.n ? memrchr(s.p, '/', s.n) : NULL;
+
+	return slash ? str_from(s, (size_t)(slash - s.p) + 1) : s;
+}
