@@ -514,6 +514,7 @@ static inline struct rein_str str_to(struct rein_str s, size_t n)
 /* str.c */
 bool has_hole(struct rein_str s);
 bool is_literal(struct rein_str s); /* no holes, no globs */
+bool glob_fits(struct rein_str glob, struct rein_str s); /* can it be s, as a whole? a hole is any text */
 bool str_in(struct rein_str s, const char *list); /* space-separated words */
 /* The same where it is asked often: lengths are compared first. WORD() makes an entry of a static table. */
 #define WORD(text) {text, sizeof(text) - 1}

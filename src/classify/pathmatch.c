@@ -19,30 +19,6 @@ static bool stands_for_name(struct rein_str name)
 	return (unsigned char)name.p[0] >= 5 && solid >= LEAST_SOLID - (name.p[0] == '.');
 }
 
-/* The name is a pattern itself: can it be the literal pat? */
-static bool glob_fits(struct rein_str name, const char *pat, size_t np)
-{
-	size_t star = (size_t)-1, mark = 0, n = 0, q = 0;
-
-	while (q < np) {
-		if (n < name.n && (name.p[n] == GLOB_ONE || name.p[n] == pat[q])) {
-			n++;
-			q++;
-		} else if (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE)) {
-			star = n++;
-			mark = q;
-		} else if (star != (size_t)-1) {
-			n = star + 1;
-			q = ++mark;
-		} else {
-			return false;
-		}
-	}
-	while (n < name.n && (name.p[n] == GLOB_STAR || name.p[n] == HOLE))
-		n++;
-	return n == name.n;
-}
-
 /* name against a pattern with '*'; globs in the name match literals of the pattern. */
 static bool name_match(struct rein_str name, const char *pat, size_t np)
 {
@@ -62,7 +38,7 @@ static bool name_match(struct rein_str name, const char *pat, size_t np)
 		if (name.n - solid < LEAST_SOLID - (size_t)(name.p[0] == '.') || name.p[0] < 5 ||
 		    memchr(pat, '*', np))
 			return false;
-		return glob_fits(name, pat, np);
+		return glob_fits(name, (struct rein_str){pat, np});
 	}
 	while (i < name.n) {
 		if (p < np && pat[p] == '*') {
@@ -150,7 +126,8 @@ static bool abs_match(struct rein_str path, const char *pat, bool loose)
 		if (!name_match((struct rein_str){path.p + i + 1, ie - i - 1}, pat + j + 1,
 				pe - j - 1) &&
 		    !(loose && pe < n && ie > i + 1 &&
-		      glob_fits((struct rein_str){path.p + i + 1, ie - i - 1}, pat + j + 1, pe - j - 1)))
+		      glob_fits((struct rein_str){path.p + i + 1, ie - i - 1},
+				(struct rein_str){pat + j + 1, pe - j - 1})))
 			return false;
 		j = pe;
 		i = ie;

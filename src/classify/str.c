@@ -52,3 +52,27 @@ struct rein_str str_base(struct rein_str s)
 
 	return slash ? str_from(s, (size_t)(slash - s.p) + 1) : s;
 }
+
+/* Backtracks only to the last star. */
+bool glob_fits(struct rein_str glob, struct rein_str s)
+{
+	size_t star = (size_t)-1, mark = 0, g = 0, i = 0;
+
+	while (i < s.n) {
+		if (g < glob.n && (glob.p[g] == GLOB_ONE || glob.p[g] == s.p[i])) {
+			g++;
+			i++;
+		} else if (g < glob.n && (glob.p[g] == GLOB_STAR || glob.p[g] == HOLE)) {
+			star = g++;
+			mark = i;
+		} else if (star != (size_t)-1) {
+			g = star + 1;
+			i = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (g < glob.n && (glob.p[g] == GLOB_STAR || glob.p[g] == HOLE))
+		g++;
+	return g == glob.n;
+}
