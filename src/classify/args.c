@@ -371,3 +371,12 @@ bool call_has(const struct call *c, const char *name)
 {
 	return call_opt(c, name) != NULL;
 }
+
+bool call_word(const struct call *c, const char *word)
+{
+	for (size_t i = 1; i < c->argc; i++)
+		if (str_is(c->argv[i].s, word) ||
+		    (str_starts(c->argv[i].s, word) && c->argv[i].s.p[strlen(word)] == '='))
+			return true;
+	return false;
+}

@@ -405,6 +405,7 @@ struct call {
 void args_read(struct ctx *cx, struct call *c); /* from argv to options, operands, sub-command */
 const struct got *call_opt(const struct call *c, const char *name);
 bool call_has(const struct call *c, const char *name);
+bool call_word(const struct call *c, const char *word); /* among its words, alone or with =value; listed or not */
 bool has_cmd_role(const struct know_cmd *cmd);
 
 /* call.c */
@@ -438,6 +439,9 @@ extern const handler_fn handlers[HANDLE__MAX];
 int verb_class(struct ctx *cx, struct rein_str word);
 /* Returns the class of the verb that counted; 0: none is known. */
 int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known, bool dry);
+
+/* reveal.c */
+void reveal_service(struct ctx *cx, const struct call *c);
 
 /* rummage.c */
 void rummage_search(struct ctx *cx, const struct call *c);
@@ -525,6 +529,7 @@ static inline bool str_among(struct rein_str s, const struct rein_str *v, size_t
 			return true;
 	return false;
 }
+bool str_segment(struct rein_str s, const char *list); /* a part between - _ : is one of these words */
 bool str_has(struct rein_str s, const char *what);
 bool str_has_ci(struct rein_str s, const char *what);
 struct rein_str str_base(struct rein_str s);

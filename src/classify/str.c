@@ -76,3 +76,17 @@ bool glob_fits(struct rein_str glob, struct rein_str s)
 		g++;
 	return g == glob.n;
 }
+
+bool str_segment(struct rein_str s, const char *list)
+{
+	while (s.n) {
+		size_t n = 0;
+
+		while (n < s.n && s.p[n] != '-' && s.p[n] != '_' && s.p[n] != ':')
+			n++;
+		if (n && str_in(str_to(s, n), list))
+			return true;
+		s = str_from(s, n + 1);
+	}
+	return false;
+}
