@@ -66,7 +66,8 @@ struct io {
 struct value {
 	struct rein_str s;
 	uint16_t taint;
-	bool absent; /* on some way it was never set */
+	bool absent; /* on some way it was never set; of an array: it has no such item */
+	bool several; /* of an array: may be none or many, and behind it nobody knows which is which */
 	struct value *next;
 };
 

@@ -177,7 +177,9 @@ static bool list_items(struct ctx *cx, const struct param *m, struct fields *ite
 	if (!v || !v->is_set)
 		return false;
 	for (struct value *it = v->is_array ? v->items : NULL; it; it = it->next)
-		fields_push(cx, items, (struct field){.s = it->s, .taint = it->taint});
+		if (!it->absent)
+			fields_push(cx, items,
+				    (struct field){.s = it->s, .taint = it->taint, .multi = it->several});
 	if (!v->is_array && v->vals) {
 		struct value *it = val_pick_round(cx, v->name, v->vals, v->n_vals);
 
@@ -186,35 +188,52 @@ static bool list_items(struct ctx *cx, const struct param *m, struct fields *ite
 	return true;
 }
 
+/* Do offsets count the items as they stand here? */
+static bool is_countable(struct ctx *cx, const struct param *m)
+{
+	struct var *v = is_positional(m) ? NULL : var_find(cx, m->name);
+
+	for (const struct value *it = v && v->is_array ? v->items : NULL; it; it = it->next)
+		if (it->several || it->absent)
+			return false;
+	return true;
+}
+
+/* Some of them, nobody knows which. */
+static struct fields some_items(struct ctx *cx, struct fields items, bool one)
+{
+	struct field f = {.s = STR("\001"), .multi = !one || !items.n};
+	struct fields some = {0};
+
+	for (size_t i = 0; i < items.n; i++)
+		f.taint |= items.v[i].taint;
+	fields_push(cx, &some, f);
+	return some;
+}
+
 /* ${@:2:3}: offsets count items */
 static struct fields list_slice(struct ctx *cx, const struct param *m, struct fields items)
 {
 	struct field spec = expand_one(cx, m->arg);
 	const char *colon = memchr(spec.s.p, ':', spec.s.n);
 	long off = 0, len = 1 << 20;
+	size_t from;
 
-	if (val_number(colon ? str_to(spec.s, (size_t)(colon - spec.s.p)) : spec.s, &off) &&
-	    off >= 0) {
-		size_t from = (size_t)off;
-
-		if (colon)
-			val_number(str_from(spec.s, (size_t)(colon - spec.s.p) + 1), &len);
-		if (is_positional(m) && from)
-			from--;
-		else if (is_positional(m))
-			items = behind_zero(cx, items);
-		if (from > items.n)
-			from = items.n;
-		items.v += from;
-		items.n -= from;
-		if (len >= 0 && (size_t)len < items.n)
-			items.n = (size_t)len;
-	} else {
-		if (!items.n) /* "${@: -1}" is $0 then, and nothing of an array */
-			fields_push(cx, &items, (struct field){.multi = true});
-		items.v[0].s = STR("\001");
-		items.n = 1;
-	}
+	if (!is_countable(cx, m) ||
+	    !val_index(colon ? str_to(spec.s, (size_t)(colon - spec.s.p)) : spec.s, &off) || off < 0 ||
+	    (colon && !val_index(str_from(spec.s, (size_t)(colon - spec.s.p) + 1), &len)))
+		return some_items(cx, items, off == -1); /* "${@: -1}": the last, or $0 where there is none */
+	from = (size_t)off;
+	if (is_positional(m) && from)
+		from--;
+	else if (is_positional(m))
+		items = behind_zero(cx, items);
+	if (from > items.n)
+		from = items.n;
+	items.v += from;
+	items.n -= from;
+	if (len >= 0 && (size_t)len < items.n)
+		items.n = (size_t)len;
 	return items;
 }
 
@@ -232,8 +251,8 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 		val_expand_parts(b, m->arg->first, quoted);
 		return;
 	}
-	if (m->op == OP_SUBSTR && known && m->arg)
-		items = list_slice(b->cx, m, items);
+	if (m->op == OP_SUBSTR && m->arg)
+		items = known ? list_slice(b->cx, m, items) : some_items(b->cx, items, false);
 	for (size_t i = 0; i < items.n && cx_work(b->cx, 20 + items.v[i].s.n); i++) {
 		struct pval v = {.s = items.v[i].s, .taint = items.v[i].taint, .set = true};
 
@@ -266,7 +285,7 @@ static struct pval element(struct ctx *cx, const struct param *m)
 		return (struct pval){.s = STR("\001"), .taint = TAINT_ENV, .unknown = true};
 	if (!v->is_array)
 		return val_param_value(cx, m->name);
-	if (!val_number(idx.s, &k))
+	if (!val_index(idx.s, &k))
 		return (struct pval){.s = STR("\001"), .set = true};
 	if (k < 0) {
 		long n = 0;
@@ -275,9 +294,12 @@ static struct pval element(struct ctx *cx, const struct param *m)
 			n++;
 		k += n;
 	}
+	for (it = v->items; it; it = it->next)
+		if (it->several)
+			return (struct pval){.s = STR("\001"), .taint = it->taint, .set = true};
 	for (it = v->items; it && k > 0; it = it->next)
 		k--;
-	return it && k == 0 ? (struct pval){.s = it->s, .taint = it->taint, .set = true}
+	return it && k == 0 ? (struct pval){.s = it->s, .taint = it->taint, .set = !it->absent}
 			    : (struct pval){.s = STR("")};
 }
 

@@ -177,14 +177,23 @@ bool val_number(struct rein_str s, long *ret)
 	return i == s.n;
 }
 
+bool val_index(struct rein_str s, long *ret)
+{
+	size_t i = 0;
+
+	while (i < s.n && strchr(" \t+-", s.p[i]))
+		i++;
+	return !(i + 1 < s.n && s.p[i] == '0' && s.p[i + 1] >= '0' && s.p[i + 1] <= '9') && val_number(s, ret);
+}
+
 static struct rein_str substr(struct rein_str s, struct rein_str spec)
 {
 	const char *colon = memchr(spec.p, ':', spec.n);
 	long off, len = (long)s.n;
 
-	if (!val_number(colon ? str_to(spec, (size_t)(colon - spec.p)) : spec, &off))
+	if (!val_index(colon ? str_to(spec, (size_t)(colon - spec.p)) : spec, &off))
 		return STR("\001");
-	if (colon && !val_number(str_from(spec, (size_t)(colon - spec.p) + 1), &len))
+	if (colon && !val_index(str_from(spec, (size_t)(colon - spec.p) + 1), &len))
 		return STR("\001");
 	if (off < 0)
 		off += (long)s.n;

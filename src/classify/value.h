@@ -35,6 +35,7 @@ void val_put_param(struct builder *b, const struct param *m, bool quoted);
 
 /* paramop.c */
 bool val_number(struct rein_str s, long *ret);
+bool val_index(struct rein_str s, long *ret); /* likewise, where 010 would be eight: not looked into */
 void val_apply_op(struct ctx *cx, struct pval *v, const struct param *m);
 
 /* arith.c */
