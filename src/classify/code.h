@@ -25,11 +25,6 @@ enum sink {
 	SINK_ATTR,
 };
 
-struct sink_name {
-	const char *name; /* dotted; a leading dot: any object */
-	uint8_t n, sink;
-};
-
 enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };
 
 struct tok {
@@ -60,6 +55,15 @@ enum code_lang {
 	LANG_JULIA = 1 << 9,
 };
 
+/* What some call of it does: together they are worse. */
+enum code_saw {
+	SAW_DECODE = 1 << 0,
+	SAW_NET = 1 << 1,
+	SAW_CODE = 1 << 2, /* runs what it has built */
+	SAW_PROGRAM = 1 << 3,
+	SAW_ENV = 1 << 4, /* all of it */
+};
+
 struct code {
 	struct ctx *cx;
 	enum code_lang lang;
@@ -69,6 +73,7 @@ struct code {
 	size_t n, max;
 	bool overflow;
 	struct code_alias *aliases;
+	unsigned saw;
 };
 
 static inline bool code_lang_is(const struct code *c, unsigned any)
@@ -76,11 +81,38 @@ static inline bool code_lang_is(const struct code *c, unsigned any)
 	return c->lang & any;
 }
 
+static inline bool code_punct(const struct code *c, size_t k, char ch)
+{
+	return k < c->n && c->t[k].kind == TOK_PUNCT && c->t[k].c == ch;
+}
+
+/* c of a.b.c */
+static inline struct rein_str code_last(struct rein_str name)
+{
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+
+	return dot ? str_from(name, (size_t)(dot - name.p) + 1) : name;
+}
+
 /* codelex.c */
 enum code_lang code_lang_of(const char *name);
 bool code_name1(char c);
 bool code_digit(char c);
 void code_lex(struct code *c);
+/* codefold.c */
+struct rein_str code_unfold(struct ctx *cx, enum code_lang lang, struct rein_str text);
+/* codesink.c */
+enum sink code_sink(const struct code *c, struct rein_str name);
+bool code_acts(const struct code *c, struct rein_str name); /* runs or deletes something */
+/* codemodule.c */
+bool code_may_act(const struct code *c, struct rein_str name); /* a call of a module that can change things */
+void code_import(struct code *c, size_t k); /* import a, b.c as d / from x import y / require("x") / use X; */
+/* codecall.c */
+void code_call(struct code *c, size_t k); /* the name that is token k: is it called, and what does that do */
+bool code_is_call(const struct code *c, size_t k);
+/* The first literal argument of the call whose name is token k. False: not literal. */
+bool code_literal(const struct code *c, size_t k, struct rein_str *ret, size_t *after);
+void code_say(struct code *c, enum rein_level level, struct rein_str what, const char *why);
 /* codealias.c */
 void code_resolve(struct code *c); /* names in the tokens become what they stand for */
 

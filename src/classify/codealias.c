@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other names for modules and what is in them: `import subprocess as s`, `from shutil import rmtree as r`,
- * `const f = require("fs")`, `f = os.remove`. The tokens are rewritten, so that whoever looks for a call finds it under its own name.
+ * `const f = require("fs")`, `f = os.remove`. The tokens are rewritten, so that whoever looks for a call finds
+ * it under its own name.
  *
- * A module that is handed on without a name of ours to follow (in a list, as an argument) could be called by any: code that
- * does so is not proven harmless.
+ * A module that is handed on without a name of ours to follow (in a list, as an argument) could be called by
+ * any: code that does so is not proven harmless.
  */
 #include "classify/code.h"
 
@@ -13,18 +14,14 @@
 /* Modules through which a program acts. */
 static const struct rein_str acting[] = {
 	WORD("os"), WORD("posix"), WORD("sys"), WORD("shutil"), WORD("subprocess"), WORD("pathlib"), WORD("tempfile"),
-	WORD("io"), WORD("importlib"), WORD("builtins"), WORD("socket"), WORD("ctypes"), WORD("fs"), WORD("fs.promises"),
+	WORD("io"), WORD("importlib"), WORD("builtins"), WORD("socket"), WORD("ctypes"), WORD("fs"),
+	WORD("fs.promises"),
 	WORD("child_process"), WORD("process"), WORD("globalThis"), WORD("global"),
 };
 
 static bool acts(struct rein_str s)
 {
 	return str_among(s, acting, ARRAY_SIZE(acting));
-}
-
-static bool punct(const struct code *c, size_t k, char ch)
-{
-	return k < c->n && c->t[k].kind == TOK_PUNCT && c->t[k].c == ch;
 }
 
 static bool name(const struct code *c, size_t k)
@@ -74,11 +71,11 @@ static size_t python_import(struct code *c, size_t k, unsigned *n)
 			return k;
 		from = c->t[j].s;
 		j += 2;
-		if (punct(c, j, '*') && acts(from))
+		if (code_punct(c, j, '*') && acts(from))
 			fact(c->cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, show(c->cx, from),
 			     "code that has all names of a module, by which it can do anything");
 	}
-	if (punct(c, j, '('))
+	if (code_punct(c, j, '('))
 		j++;
 	while (name(c, j)) {
 		struct rein_str what = from.n ? joined(c, from, c->t[j].s) : c->t[j].s, as = c->t[j].s;
@@ -89,7 +86,7 @@ static size_t python_import(struct code *c, size_t k, unsigned *n)
 			j += 2;
 		}
 		add(c, as, what, n);
-		if (!punct(c, j, ','))
+		if (!code_punct(c, j, ','))
 			break;
 		j++;
 	}
@@ -113,38 +110,39 @@ static void node_require(struct code *c, size_t k, unsigned *n)
 {
 	struct rein_str mod;
 
-	if (!punct(c, k + 1, '(') || k + 2 >= c->n || c->t[k + 2].kind != TOK_STR || !punct(c, k + 3, ')'))
+	if (!code_punct(c, k + 1, '(') || k + 2 >= c->n || c->t[k + 2].kind != TOK_STR || !code_punct(c, k + 3, ')'))
 		return;
 	mod = module(c, c->t[k + 2].s);
 	if (name(c, k + 4) && c->t[k + 4].s.n && c->t[k + 4].s.p[0] == '.')
 		c->t[k + 4].s = joined(c, mod, c->t[k + 4].s);
-	if (k >= 2 && punct(c, k - 1, '=') && name(c, k - 2))
+	if (k >= 2 && code_punct(c, k - 1, '=') && name(c, k - 2))
 		add(c, c->t[k - 2].s, mod, n);
-	if (k < 2 || !punct(c, k - 1, '=') || !punct(c, k - 2, '}'))
+	if (k < 2 || !code_punct(c, k - 1, '=') || !code_punct(c, k - 2, '}'))
 		return;
-	for (size_t j = k - 2; j-- > 0 && !punct(c, j, '{');)
-		if (name(c, j) && j && punct(c, j - 1, ':') && j > 1 && name(c, j - 2))
+	for (size_t j = k - 2; j-- > 0 && !code_punct(c, j, '{');)
+		if (name(c, j) && j && code_punct(c, j - 1, ':') && j > 1 && name(c, j - 2))
 			add(c, c->t[j].s, joined(c, mod, c->t[j - 2].s), n);
-		else if (name(c, j) && !punct(c, j + 1, ':'))
+		else if (name(c, j) && !code_punct(c, j + 1, ':'))
 			add(c, c->t[j].s, joined(c, mod, c->t[j].s), n);
 }
 
 /* help(os), dir(os): looked at, and not handed on. */
 static bool looked_at(const struct code *c, size_t k)
 {
-	return k >= 2 && punct(c, k - 1, '(') && punct(c, k + 1, ')') && name(c, k - 2) &&
-	       str_in(c->t[k - 2].s, "dir help print type repr id inspect.getsource inspect.getfile inspect.getmembers console.log Object.keys");
+	return k >= 2 && code_punct(c, k - 1, '(') && code_punct(c, k + 1, ')') && name(c, k - 2) &&
+	       str_in(c->t[k - 2].s, "dir help print type repr id inspect.getsource inspect.getfile "
+					  "inspect.getmembers console.log Object.keys");
 }
 
 static void handed_on(const struct code *c, size_t k)
 {
-	bool target = punct(c, k + 1, '=') && !punct(c, k + 2, '=');
+	bool target = code_punct(c, k + 1, '=') && !code_punct(c, k + 2, '=');
 
 	/* import fs from 'fs': what is called on it is seen by its name */
 	if (k && name(c, k - 1) && str_is(c->t[k - 1].s, "import") && name(c, k + 1) && str_is(c->t[k + 1].s, "from") &&
 	    str_in(c->t[k].s, "fs os path"))
 		return;
-	if (!acts(c->t[k].s) || target || punct(c, k + 1, ':') || looked_at(c, k))
+	if (!acts(c->t[k].s) || target || code_punct(c, k + 1, ':') || looked_at(c, k))
 		return;
 	fact(c->cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, c->at, show(c->cx, c->t[k].s),
 	     "code that hands a module on, by which it can do anything");
@@ -175,7 +173,7 @@ void code_resolve(struct code *c)
 		}
 		if (node && named(c, k, "require"))
 			node_require(c, k, &n);
-		if (name(c, k) && punct(c, k + 1, '=') && name(c, k + 2) && !punct(c, k + 3, '(')) {
+		if (name(c, k) && code_punct(c, k + 1, '=') && name(c, k + 2) && !code_punct(c, k + 3, '(')) {
 			rewrite(c, &c->t[k + 2]);
 			if (memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) || acts(c->t[k + 2].s)) {
 				add(c, c->t[k].s, c->t[k + 2].s, &n); /* f = os.remove, o = os */

@@ -4,12 +4,6 @@
 
 #define LOCAL REIN_REACH_CONTAINED
 
-static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
-		enum rein_reach reach, struct range at, struct rein_str what, const char *why)
-{
-	fact(cx, kind, level, reach, at, show(cx, what), why);
-}
-
 static const char risky_targets[] =
 	"install uninstall deploy publish release push destroy teardown drop reset migrate seed "
 	"nuke "
@@ -54,11 +48,11 @@ static void target(struct ctx *cx, const struct call *c, const struct field *f)
 		return;
 	/* loading a schema drops the tables it holds first */
 	if (risky_name(f->s, gone_targets) || str_ends(f->s, "schema:load") || str_ends(f->s, "structure:load"))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
-		    "a target whose name says that it destroys");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
+		       "a target whose name says that it destroys");
 	else if (!is_literal(f->s) || risky_name(f->s, risky_targets))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s,
-		    "a target that reaches beyond the workspace");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, f->at, f->s,
+		       "a target that reaches beyond the workspace");
 }
 
 /* make CC=…, cmake -DCMAKE_C_COMPILER=…: as if it stood in the environment */
@@ -77,8 +71,8 @@ static void assigned(struct ctx *cx, const struct field *f)
 		name.n = (size_t)(colon - name.p);
 	if (str_has(val.s, "$(shell") || str_has(f->s, "!=")) {
 		cx->dry = 0; /* make expands these to know what it would do */
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
-		    "a value that runs programs");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, f->at, f->s,
+		       "a value that runs programs");
 		cx->dry = dry;
 	}
 	if (name.n && !str_is(name, "PATH"))
@@ -112,8 +106,8 @@ struct data h_make(struct ctx *cx, struct call *c)
 		struct rein_str s = c->ops.v[i].s;
 
 		if (str_starts(s, "SHELL="))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
-			    "makes another program run every line");
+			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at, s,
+			       "makes another program run every line");
 		if (memchr(s.p, '=', s.n)) {
 			assigned(cx, &c->ops.v[i]);
 			continue;
@@ -165,8 +159,8 @@ static struct data cmake_tool(struct ctx *cx, struct call *c)
 	if (!str_in(name, "echo echo_append compare_files sleep capabilities true false "
 			  "environment md5sum sha1sum "
 			  "sha224sum sha256sum sha384sum sha512sum help cmake_llvm_rc"))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, name,
-		    "a command that is not known");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, name,
+		       "a command that is not known");
 	return data_unknown(0);
 }
 
@@ -224,12 +218,12 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n; i++)
 		if ((str_has(c->ops.v[i].s, "_authToken") || str_has(c->ops.v[i].s, "_password")) &&
 		    !str_is(rein_str(c->cmd->name), "set"))
-			say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
-			    c->ops.v[i].at, c->ops.v[i].s, "reads a credential");
+			h_fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY,
+			       c->ops.v[i].at, c->ops.v[i].s, "reads a credential");
 	if (c->rest < c->argc && !c->cmd->handler)
 		return exec_rest(cx, c, c->rest);
 	if (!c->cmd->handler)
-		return data_unknown(cx->seen | c->io->in.taint);
+		return h_finish(cx, c);
 	fact(cx, REIN_FACT_EXEC, REIN_LEVEL_SAFE, LOCAL, c->argv[0].at, NULL,
 	     "runs a script of the workspace");
 	if (at < c->argc && is_literal(name->s) && !is_source(name->s) && know_find(cx, name->s))
@@ -237,11 +231,11 @@ struct data h_npmrun(struct ctx *cx, struct call *c)
 	if (name && is_literal(name->s) && is_source(name->s) && name->s.p[0] != '@')
 		effect_script(cx, name, c->top->lang);
 	else if (name && risky_name(name->s, gone_targets))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, name->at, name->s,
-		    "a script whose name says that it destroys");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, name->at, name->s,
+		       "a script whose name says that it destroys");
 	else if (name && (!is_literal(name->s) || risky_name(name->s, risky_targets)))
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, name->at, name->s,
-		    "a script whose name says that it reaches further");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, name->at, name->s,
+		       "a script whose name says that it reaches further");
 	return data_unknown(0);
 }
 

@@ -4,12 +4,6 @@
 
 #define GONE REIN_REACH_IRREVERSIBLE
 
-static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
-		enum rein_reach reach, struct range at, struct rein_str what, const char *why)
-{
-	fact(cx, kind, level, reach, at, show(cx, what), why);
-}
-
 struct data h_sql(struct ctx *cx, struct call *c)
 {
 	struct rein_str base = c->ops.n ? c->ops.v[0].s : STR("");
@@ -20,7 +14,7 @@ struct data h_sql(struct ctx *cx, struct call *c)
 	if (reach != GONE && str_is(base, ":memory:"))
 		c->acts |= ACT_RDONLY; /* gone with the client */
 	if (reach != GONE && (str_starts(base, "md:") || str_has(base, "://")))
-		say(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->ops.v[0].at, base, "works on a database elsewhere");
+		h_fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, GONE, c->ops.v[0].at, base, "works on a database elsewhere");
 	for (size_t i = 0; i < c->n_got; i++) {
 		if (c->got[i].opt->role == ROLE_SCRIPT && str_in(c->got[i].val.s, "- /dev/stdin"))
 			continue; /* what it reads is looked at below */
@@ -45,11 +39,11 @@ struct data h_sql(struct ctx *cx, struct call *c)
 		if (c->io->in.known)
 			sql_scan(cx, c->io->in.text, c->argv[0].at, c->top->name, false, c->acts & ACT_RDONLY);
 		else if (!(c->acts & ACT_RDONLY))
-			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
-			    rein_str(c->top->name), "runs SQL that cannot be seen");
+			h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
+			       rein_str(c->top->name), "runs SQL that cannot be seen");
 	} else if (!any && !(c->acts & ACT_RDONLY)) {
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
-		    rein_str(c->top->name), "opens a session with a database");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, reach, c->argv[0].at,
+		       rein_str(c->top->name), "opens a session with a database");
 	}
 	return data_unknown(cx->seen | TAINT_FILE | TAINT_STORE);
 }
@@ -68,13 +62,13 @@ static bool word_in_ci(struct rein_str s, const char *list)
 static void redis_command(struct ctx *cx, struct rein_str w, struct rein_str arg, struct range at)
 {
 	if (word_in_ci(w, "flushall flushdb shutdown swapdb debug failover"))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, w, "empties or stops the store");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, w, "empties or stops the store");
 	else if (word_in_ci(w, "del unlink ltrim xtrim spop restore migrate zremrangebyscore "
 			       "zremrangebyrank hdel srem zrem lrem getdel xdel"))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, w, "deletes from the store");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, w, "deletes from the store");
 	else if (word_in_ci(w, "client script function") && word_in_ci(arg, "kill"))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, w,
-		    "stops what others do at the store");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, w,
+		       "stops what others do at the store");
 	else if (word_in_ci(
 			 w,
 			 "config acl cluster script function module client latency slowlog xgroup "
@@ -84,15 +78,15 @@ static void redis_command(struct ctx *cx, struct rein_str w, struct rein_str arg
 		return;
 	else if (word_in_ci(w, "config module slaveof replicaof acl cluster script function eval evalsha "
 			       "save bgsave bgrewriteaof"))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_DANGEROUS, GONE, at, w,
-		    "changes how the store works");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DANGEROUS, GONE, at, w,
+		       "changes how the store works");
 	else if (!word_in_ci(w, "get mget keys scan info ping ttl pttl type exists dbsize lrange llen "
 				"hget hgetall hkeys hvals hlen smembers scard sismember zrange zscore "
 				"zcard strlen getrange monitor time lastsave role echo randomkey object "
 				"xrange xlen xinfo command select auth hello psubscribe subscribe "
 				"lindex hexists hscan sscan zscan zrank zrevrange zcount bitcount "
 				"geopos pfcount touch dump hmget xread srandmember"))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, w, "changes the store");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, w, "changes the store");
 }
 
 struct data h_redis(struct ctx *cx, struct call *c)
@@ -109,11 +103,11 @@ struct data h_redis(struct ctx *cx, struct call *c)
 	    word_in_ci(c->ops.v[1].s, "get") &&
 	    (str_has_ci(c->ops.v[2].s, "pass") || str_has_ci(c->ops.v[2].s, "auth") ||
 	     !is_literal(c->ops.v[2].s) || str_has(c->ops.v[2].s, "*")))
-		say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[2].at,
-		    c->ops.v[2].s, "reads a password of the store");
+		h_fact(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, REIN_REACH_READONLY, c->ops.v[2].at,
+		       c->ops.v[2].s, "reads a password of the store");
 	if (c->ops.n > 1 && word_in_ci(c->ops.v[0].s, "eval") &&
 	    (str_has_ci(c->ops.v[1].s, "flush") || str_has_ci(c->ops.v[1].s, "'del'") || str_has_ci(c->ops.v[1].s, "unlink")))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, c->ops.v[1].at, c->ops.v[1].s, "code that removes data");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, c->ops.v[1].at, c->ops.v[1].s, "code that removes data");
 	if (c->ops.n)
 		return data_unknown(TAINT_NET | TAINT_STORE);
 	if (c->io->piped && c->io->in.known) {
@@ -138,11 +132,11 @@ struct data h_redis(struct ctx *cx, struct call *c)
 				redis_command(cx, line, arg, c->argv[0].at);
 		}
 	} else if (c->io->piped) {
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("redis"),
-		    "runs commands that cannot be seen");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("redis"),
+		       "runs commands that cannot be seen");
 	} else {
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("redis"),
-		    "opens a session with a store");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("redis"),
+		       "opens a session with a store");
 	}
 	return data_unknown(TAINT_NET | TAINT_STORE);
 }
@@ -199,23 +193,23 @@ static void mongo_code(struct ctx *cx, struct rein_str s, struct range at)
 
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		if (str_has_ci(s, gone[i])) {
-			say(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, rein_str(gone[i]),
-			    "deletes from the database");
+			h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, rein_str(gone[i]),
+			       "deletes from the database");
 			return;
 		}
 	if (str_has(s, "createUser") || str_has(s, "grantRole") || str_has(s, "updateUser") || str_has(s, "createRole"))
-		say(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, at, s, "changes who may use the database");
+		h_fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, GONE, at, s, "changes who may use the database");
 	for (size_t i = 0; i < ARRAY_SIZE(change); i++)
 		if (str_has(s, change[i])) {
-			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, rein_str(change[i]),
-			    "changes the database");
+			h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, rein_str(change[i]),
+			       "changes the database");
 			return;
 		}
 	if (has_hole(s))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s, "code that is only partly known");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s, "code that is only partly known");
 	else if (!mongo_reads(s))
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s,
-		    "code that is not known to only read");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, at, s,
+		       "code that is not known to only read");
 }
 
 struct data h_mongo(struct ctx *cx, struct call *c)
@@ -236,11 +230,11 @@ struct data h_mongo(struct ctx *cx, struct call *c)
 		if (c->io->in.known)
 			mongo_code(cx, c->io->in.text, c->argv[0].at);
 		else
-			say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("mongo"),
-			    "runs code that cannot be seen");
+			h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("mongo"),
+			       "runs code that cannot be seen");
 	} else if (!e) {
-		say(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("mongo"),
-		    "opens a session with a database");
+		h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, GONE, c->argv[0].at, STR("mongo"),
+		       "opens a session with a database");
 	}
 	return data_unknown(TAINT_NET | TAINT_STORE);
 }

@@ -4,12 +4,6 @@
 
 #define LOCAL REIN_REACH_CONTAINED
 
-static void say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
-		enum rein_reach reach, struct range at, struct rein_str what, const char *why)
-{
-	fact(cx, kind, level, reach, at, show(cx, what), why);
-}
-
 /* fzf --bind 'key:execute(cmd)+become(cmd)' */
 static void fzf_bind(struct ctx *cx, const struct got *g)
 {
@@ -63,7 +57,7 @@ static void editor_input(struct ctx *cx, const struct call *c)
 	if (!c->io->piped || !str_in(str_base(c->argv[0].s), "ed red ex"))
 		return;
 	if (!c->io->in.known)
-		say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, c->argv[0].s, "editor commands that cannot be seen");
+		h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, c->argv[0].s, "editor commands that cannot be seen");
 	while (c->io->in.known && s.n && cx_step(cx)) {
 		const char *nl = memchr(s.p, '\n', s.n);
 		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s;
@@ -72,7 +66,7 @@ static void editor_input(struct ctx *cx, const struct call *c)
 		if (str_starts(line, "!") || str_starts(line, ":!"))
 			run_text(cx, str_from(line, line.p[0] == '!' ? 1 : 2), c->argv[0].at, &io);
 		else if (str_has(line, "!"))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, line, "an editor command that runs programs");
+			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, line, "an editor command that runs programs");
 	}
 }
 
@@ -100,21 +94,21 @@ struct data h_vim(struct ctx *cx, struct call *c)
 		}
 		if (str_has(s, "!") || str_has(s, "system(") || str_has(s, "term") ||
 		    str_has(s, "py") || str_has(s, "lua"))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
-			    "an editor command that runs programs");
+			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
+			       "an editor command that runs programs");
 		else if (str_has(s, "delete-directory") || str_has(s, "delete-file") || str_has(s, "shell-command") ||
 			 str_has(s, "call-process"))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
-			    "an editor command that runs programs or deletes");
+			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
+			       "an editor command that runs programs or deletes");
 		else if (!str_in(s, "q qa q! :q wq :wq x :x qall wqa :qa set\\ nu"))
-			say(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->got[i].at, s,
-			    "an editor command");
+			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_RISKY, LOCAL, c->got[i].at, s,
+			       "an editor command");
 	}
 	for (size_t i = 0; i < c->ops.n; i++) {
 		if (c->ops.v[i].s.n > 1 && c->ops.v[i].s.p[0] == '+') {
 			if (str_has(c->ops.v[i].s, "!"))
-				say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at,
-				    c->ops.v[i].s, "an editor command that runs programs");
+				h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->ops.v[i].at,
+				       c->ops.v[i].s, "an editor command that runs programs");
 			continue;
 		}
 		if (path_spot(cx, c->ops.v[i].s).secret || only_shows(c))

@@ -6,9 +6,6 @@
 #include "classify/internal.h"
 #include "classify/handlers.h"
 
-
-
-
 /* h_shell.c */
 struct data h_empty(void);
 void h_say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level, struct range at,

@@ -162,7 +162,7 @@ static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
 
 struct data h_ssh(struct ctx *cx, struct call *c)
 {
-	size_t hosts = c->top->note && !strcmp(c->top->note, "hosts") ? 0 : 1; /* else options name them */
+	size_t hosts = cmd_notes(c->top, "hosts") ? 0 : 1; /* else options name them */
 	struct field host = hosts && c->ops.n ? c->ops.v[0] : c->argv[0];
 	struct data d = data_unknown(TAINT_NET);
 

@@ -468,7 +468,7 @@ static bool from_elsewhere(struct ctx *cx, struct rein_str path)
 
 static void settings_elsewhere(struct ctx *cx, struct call *c)
 {
-	bool runs = c->top->note && !strcmp(c->top->note, "runs");
+	bool runs = cmd_notes(c->top, "runs");
 
 	for (size_t i = 1; i < c->argc; i++) {
 		const struct field *f = &c->argv[i];

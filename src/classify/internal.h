@@ -66,7 +66,8 @@ struct io {
 struct value {
 	struct rein_str s;
 	uint16_t taint;
-	bool absent; /* on some way it was never set */
+	bool absent; /* on some way it was never set; of an array: it has no such item */
+	bool several; /* of an array: may be none or many, and behind it nobody knows which is which */
 	struct value *next;
 };
 
@@ -189,7 +190,7 @@ struct ctx {
 	struct vfile *files;
 	struct path_memo paths[CX_PATHS];
 	struct env_memo envs[CX_ENVS];
-	struct sink_index *sinks; /* code.c */
+	struct sink_index *sinks; /* codesink.c */
 	struct data fds[CX_FDS];
 	bool fd_open[CX_FDS];
 	struct rein_str fd_path[CX_FDS]; /* where it writes to */
@@ -291,11 +292,14 @@ struct rein_str path_resolve(struct ctx *cx, struct rein_str s);
 unsigned names_taint(struct ctx *cx, const struct field *starts, size_t n); /* of a listing that begins there */
 bool names_own(struct ctx *cx, const struct field *f); /* one of such a listing, used where it was made */
 bool is_far(const struct spot *s);
+
+/* pathmatch.c: the first pattern of each wanted class that matches; a user's own come first. */
+void path_classes(struct ctx *cx, struct rein_str path, unsigned want, const struct know_path *ret[KPATH__MAX]);
+
+/* vfile.c */
 struct vfile *vfile_find(struct ctx *cx, struct rein_str path);
 void vfile_put(struct ctx *cx, struct rein_str path, struct data d, bool append);
 struct data file_data(struct ctx *cx, const struct field *f);
-bool has_hole(struct rein_str s);
-bool is_literal(struct rein_str s); /* no holes, no globs */
 
 /* value.c */
 struct rounds {
@@ -329,6 +333,13 @@ void assign_values(struct ctx *cx, const struct word *value, struct fields *to);
 void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, bool append);
 void fields_push(struct ctx *cx, struct fields *out, struct field f);
 struct field field_of(struct ctx *cx, const char *s, struct range at);
+static inline struct field field_with(const struct field *f, struct rein_str s) /* a part of it, or instead of it */
+{
+	struct field v = *f;
+
+	v.s = s;
+	return v;
+}
 struct undo *undo_mark(struct ctx *cx);
 void undo_to(struct ctx *cx, struct undo *mark);
 void undo_push_cwd(struct ctx *cx);
@@ -361,7 +372,7 @@ void run_uncalled(struct ctx *cx);
 /* What bash expands once more when it takes a word for a name or a number: a[$(cmd)]. */
 void run_index(struct ctx *cx, struct rein_str s, struct range at);
 
-/* args.c: one call of a known program */
+/* One call of a known program: args.c reads it, call.c says what it does. */
 struct got {
 	const struct know_opt *opt;
 	struct field val; /* when opt->arg */
@@ -391,14 +402,26 @@ struct call {
 	struct io *io;
 };
 
-struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
-		      struct io *io);
+/* args.c */
+void args_read(struct ctx *cx, struct call *c); /* from argv to options, operands, sub-command */
 const struct got *call_opt(const struct call *c, const char *name);
 bool call_has(const struct call *c, const char *name);
+bool call_word(const struct call *c, const char *word); /* among its words, alone or with =value; listed or not */
+bool has_cmd_role(const struct know_cmd *cmd);
+
+/* call.c */
+struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
+		      struct io *io);
 void call_base(struct ctx *cx, struct call *c);	   /* the program's own level, unknown options */
 struct data exec_rest(struct ctx *cx, struct call *c, size_t from);
 
-bool has_cmd_role(const struct know_cmd *cmd);
+/* note.c */
+static inline bool cmd_notes(const struct know_cmd *cmd, const char *note)
+{
+	return cmd->note && !strcmp(cmd->note, note);
+}
+enum rein_level note_level(const struct call *c, enum rein_level level); /* the program's own, among these words */
+void note_effects(struct ctx *cx, struct call *c, struct data *ret);
 
 /* carry.c */
 bool carry_line(struct ctx *cx, struct rein_str s); /* "rm -rf x": several words, the first of them a program's name */
@@ -417,6 +440,9 @@ extern const handler_fn handlers[HANDLE__MAX];
 int verb_class(struct ctx *cx, struct rein_str word);
 /* Returns the class of the verb that counted; 0: none is known. */
 int verbs_effect(struct ctx *cx, const char *program, const struct field *ops, size_t n, bool known, bool dry);
+
+/* reveal.c */
+void reveal_service(struct ctx *cx, const struct call *c);
 
 /* rummage.c */
 void rummage_search(struct ctx *cx, const struct call *c);
@@ -490,6 +516,10 @@ static inline struct rein_str str_to(struct rein_str s, size_t n)
 {
 	return (struct rein_str){s.p, n < s.n ? n : s.n};
 }
+/* str.c */
+bool has_hole(struct rein_str s);
+bool is_literal(struct rein_str s); /* no holes, no globs */
+bool glob_fits(struct rein_str glob, struct rein_str s); /* can it be s, as a whole? a hole is any text */
 bool str_in(struct rein_str s, const char *list); /* space-separated words */
 /* The same where it is asked often: lengths are compared first. WORD() makes an entry of a static table. */
 #define WORD(text) {text, sizeof(text) - 1}
@@ -500,8 +530,16 @@ static inline bool str_among(struct rein_str s, const struct rein_str *v, size_t
 			return true;
 	return false;
 }
+bool str_segment(struct rein_str s, const char *list); /* a part between - _ : is one of these words */
 bool str_has(struct rein_str s, const char *what);
 bool str_has_ci(struct rein_str s, const char *what);
 struct rein_str str_base(struct rein_str s);
+/* host:path: a colon before any slash */
+static inline bool names_host(struct rein_str s)
+{
+	const char *colon = s.n ? memchr(s.p, ':', s.n) : NULL;
+
+	return colon && !memchr(s.p, '/', (size_t)(colon - s.p));
+}
 
 #endif

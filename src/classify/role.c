@@ -2,18 +2,9 @@
 /* Roles to effects: what happens to the words of a call, once it is known what each of them is. */
 #include "classify/internal.h"
 
-static struct field sub_field(const struct field *f, struct rein_str s)
-{
-	struct field v = *f;
-
-	v.s = s;
-	return v;
-}
-
 static void remote_path(struct ctx *cx, struct call *c, const struct field *f, bool last)
 {
-	const char *colon = memchr(f->s.p, ':', f->s.n), *slash = memchr(f->s.p, '/', f->s.n);
-	bool remote = colon && (!slash || colon < slash) && f->s.p[0] != '.';
+	bool remote = names_host(f->s) && f->s.p[0] != '.';
 
 	if (str_starts(f->s, "rsync://") || str_starts(f->s, "sftp://"))
 		remote = true;
@@ -94,7 +85,7 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 	case ROLE_WRITE:
 	case ROLE_OUTPREFIX:
 		if (f->s.n > 1 && (f->s.p[0] == '|' || f->s.p[0] == '!')) { /* strace -o '|cmd' */
-			struct field code = sub_field(f, str_from(f->s, 1));
+			struct field code = field_with(f, str_from(f->s, 1));
 
 			run_shell_word(cx, c, &code);
 		} else if (c->acts & ACT_OUTSTD) {
@@ -161,7 +152,7 @@ void role_effect(struct ctx *cx, struct call *c, enum know_role role, const stru
 	case ROLE_ENV: {
 		const char *eq = memchr(f->s.p, '=', f->s.n);
 		struct rein_str name = eq ? str_to(f->s, (size_t)(eq - f->s.p)) : f->s;
-		struct field val = sub_field(f, eq ? str_from(f->s, name.n + 1) : STR(""));
+		struct field val = field_with(f, eq ? str_from(f->s, name.n + 1) : STR(""));
 
 		effect_env(cx, name, &val, f->at);
 		return;

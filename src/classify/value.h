@@ -23,7 +23,6 @@ struct pval {
 	bool set, unknown; /* unknown: nobody said whether it is set */
 };
 
-
 /* var.c */
 void val_change_case(struct ctx *cx, struct rein_str *s, bool upper);
 bool val_is_set_round(struct ctx *cx, struct rein_str name); /* of one that may be or not */
@@ -31,9 +30,13 @@ struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value 
 
 /* param.c */
 struct pval val_param_value(struct ctx *cx, struct rein_str name);
-bool val_number(struct rein_str s, long *ret);
 bool val_is_all(const struct param *m);
 void val_put_param(struct builder *b, const struct param *m, bool quoted);
+
+/* paramop.c */
+bool val_number(struct rein_str s, long *ret);
+bool val_index(struct rein_str s, long *ret); /* likewise, where 010 would be eight: not looked into */
+void val_apply_op(struct ctx *cx, struct pval *v, const struct param *m);
 
 /* arith.c */
 void val_put_arith(struct builder *b, const struct part *p, bool quoted);

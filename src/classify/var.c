@@ -6,6 +6,7 @@
 #include "classify/value.h"
 
 #define MAX_ALTS     8
+#define MAX_INDEX    4096 /* of an array */
 #define MAX_VALUE    ((size_t)1 << 16)
 #define MAX_VALUES   ((size_t)1 << 18) /* bytes of all values ever: doubling one again and again stays cheap */
 
@@ -258,6 +259,18 @@ void var_unset(struct ctx *cx, struct rein_str name)
 	v->is_array = v->nameref = false;
 }
 
+/* What stands in a list of items where the array has none: told from an empty one by its address. */
+static const char no_item[] = "";
+
+static struct value *item_new(struct ctx *cx, const struct field *f)
+{
+	struct value *val = value_new(cx, f->s, f->taint);
+
+	val->absent = f->s.p == no_item;
+	val->several = f->multi;
+	return val;
+}
+
 void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
 {
 	struct var *v = var_make(cx, name);
@@ -267,9 +280,9 @@ void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
 	v->vals = NULL;
 	v->n_vals = 0;
 	for (size_t i = 0; i < items->n; i++) {
-		*end = value_new(cx, items->v[i].s, items->v[i].taint);
+		*end = item_new(cx, &items->v[i]);
 		if (i == 0) {
-			v->vals = value_new(cx, items->v[0].s, items->v[0].taint);
+			v->vals = item_new(cx, &items->v[0]);
 			v->n_vals = 1;
 		}
 		end = &(*end)->next;
@@ -470,44 +483,76 @@ void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, 
 	}
 }
 
+static void items_of(struct ctx *cx, const struct var *v, struct fields *to)
+{
+	for (struct value *it = v && v->is_set && v->is_array ? v->items : NULL; it; it = it->next)
+		fields_push(cx, to, (struct field){.s = it->s, .taint = it->taint, .multi = it->several});
+}
+
+/* One item by its index. Returns the next one. */
+static size_t item_put(struct ctx *cx, struct fields *items, struct field idx, struct field f)
+{
+	bool countable = true;
+	long k;
+
+	for (size_t i = 0; i < items->n; i++)
+		countable &= !items->v[i].multi;
+	if (countable && val_index(idx.s, &k) && k >= 0 && k < MAX_INDEX) {
+		while ((long)items->n <= k)
+			fields_push(cx, items, (struct field){.s = {no_item, 0}});
+		items->v[k] = f;
+		return (size_t)k + 1;
+	}
+	/* a key, or a number that is not known: it may have taken the place of any */
+	fields_push(cx, items, f);
+	for (size_t i = 0; items->n > 1 && i < items->n; i++) {
+		items->v[i].s = STR("\001");
+		items->v[i].taint |= f.taint;
+	}
+	return items->n;
+}
+
+static void assign_array(struct ctx *cx, const struct assign *as)
+{
+	struct fields items = {0};
+	size_t next;
+
+	if (as->append)
+		items_of(cx, var_find(cx, as->name), &items);
+	next = items.n;
+	for (const struct assign *it = as->items; it; it = it->next) {
+		struct fields words = {0};
+
+		if (it->index) {
+			struct field f = expand_one(cx, it->value);
+
+			next = item_put(cx, &items, expand_one(cx, it->index), f);
+			continue;
+		}
+		expand_word(cx, it->value, next == items.n ? &items : &words);
+		for (size_t i = 0; i < words.n; i++, next++)
+			if (next < items.n)
+				items.v[next] = words.v[i];
+			else
+				fields_push(cx, &items, words.v[i]);
+		if (!words.n)
+			next = items.n;
+	}
+	var_array(cx, as->name, &items);
+}
+
 void run_assign(struct ctx *cx, const struct assign *as)
 {
 	if (as->is_array) {
-		struct fields items = {0};
-		struct var *old = var_find(cx, as->name);
-
-		if (as->append && old && old->is_set)
-			for (struct value *it = old->items; it; it = it->next)
-				fields_push(cx, &items,
-					    (struct field){.s = it->s, .taint = it->taint});
-		for (const struct assign *it = as->items; it; it = it->next) {
-			if (it->index) {
-				struct field f = expand_one(cx, it->value);
-
-				expand_one(cx, it->index);
-				fields_push(cx, &items, f);
-			} else {
-				expand_word(cx, it->value, &items);
-			}
-		}
-		var_array(cx, as->name, &items);
+		assign_array(cx, as);
 		return;
 	}
 	if (as->index) {
 		struct field idx = expand_one(cx, as->index), f = expand_one(cx, as->value);
-		struct var *v = var_make(cx, as->name);
 		struct fields items = {0};
-		long k, n = 0;
 
-		for (struct value *it = v->is_array ? v->items : NULL; it; it = it->next, n++)
-			fields_push(cx, &items, (struct field){.s = it->s, .taint = it->taint});
-		if (val_number(idx.s, &k) && k >= 0 && k < 4096) {
-			while ((long)items.n <= k)
-				fields_push(cx, &items, (struct field){.s = STR("")});
-			items.v[k] = f;
-		} else {
-			fields_push(cx, &items, f);
-		}
+		items_of(cx, var_make(cx, as->name), &items);
+		item_put(cx, &items, idx, f);
 		var_array(cx, as->name, &items);
 		return;
 	}
