@@ -71,11 +71,17 @@ struct value {
 	struct value *next;
 };
 
+/* One way in which an array may be filled. */
+struct items {
+	struct value *first;
+	struct items *next;
+};
+
 struct var {
 	struct rein_str name;
-	struct value *vals; /* what it may hold; NULL and set: empty */
+	struct value *vals; /* what it may hold; NULL and set: empty. Of an array: the first item of each list */
 	unsigned n_vals;
-	struct value *items; /* array */
+	struct items *lists; /* array */
 	bool is_array, is_set, exported, nameref, lower, upper;
 	struct var *next;
 };
@@ -321,6 +327,8 @@ void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was);
 void var_local(struct ctx *cx, struct rein_str name);
 void var_locals_end(struct ctx *cx, struct local *mark);
 void var_touch(struct ctx *cx, struct var *v); /* before changing: remembered for the subshell's end */
+/* The items of an array in this round; NULL: it has none, or is no array. */
+struct value *var_items(struct ctx *cx, const struct var *v);
 void var_array(struct ctx *cx, struct rein_str name, const struct fields *items);
 void run_assign(struct ctx *cx, const struct assign *as);
 /* declare.c */

@@ -176,7 +176,7 @@ static bool list_items(struct ctx *cx, const struct param *m, struct fields *ite
 	v = var_find(cx, m->name);
 	if (!v || !v->is_set)
 		return false;
-	for (struct value *it = v->is_array ? v->items : NULL; it; it = it->next)
+	for (struct value *it = var_items(cx, v); it; it = it->next)
 		if (!it->absent)
 			fields_push(cx, items,
 				    (struct field){.s = it->s, .taint = it->taint, .multi = it->several});
@@ -193,7 +193,7 @@ static bool is_countable(struct ctx *cx, const struct param *m)
 {
 	struct var *v = is_positional(m) ? NULL : var_find(cx, m->name);
 
-	for (const struct value *it = v && v->is_array ? v->items : NULL; it; it = it->next)
+	for (const struct value *it = var_items(cx, v); it; it = it->next)
 		if (it->several || it->absent)
 			return false;
 	return true;
@@ -278,7 +278,7 @@ static struct pval element(struct ctx *cx, const struct param *m)
 {
 	struct var *v = var_find(cx, m->name);
 	struct field idx = expand_one(cx, m->index);
-	struct value *it;
+	struct value *items = var_items(cx, v), *it;
 	long k;
 
 	if (!v || !v->is_set)
@@ -290,14 +290,14 @@ static struct pval element(struct ctx *cx, const struct param *m)
 	if (k < 0) {
 		long n = 0;
 
-		for (it = v->items; it; it = it->next)
+		for (it = items; it; it = it->next)
 			n++;
 		k += n;
 	}
-	for (it = v->items; it; it = it->next)
+	for (it = items; it; it = it->next)
 		if (it->several)
 			return (struct pval){.s = STR("\001"), .taint = it->taint, .set = true};
-	for (it = v->items; it && k > 0; it = it->next)
+	for (it = items; it && k > 0; it = it->next)
 		k--;
 	return it && k == 0 ? (struct pval){.s = it->s, .taint = it->taint, .set = !it->absent}
 			    : (struct pval){.s = STR("")};

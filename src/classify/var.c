@@ -255,8 +255,17 @@ void var_unset(struct ctx *cx, struct rein_str name)
 	v->is_set = true; /* known to be empty, unlike a variable nobody mentioned */
 	v->vals = NULL;
 	v->n_vals = 0;
-	v->items = NULL;
+	v->lists = NULL;
 	v->is_array = v->nameref = false;
+}
+
+/* A list of which nothing is known, not even how long it is. */
+static struct value *anything(struct ctx *cx)
+{
+	struct value *val = value_new(cx, STR("\001"), 0);
+
+	val->several = true;
+	return val;
 }
 
 /* What stands in a list of items where the array has none: told from an empty one by its address. */
@@ -271,23 +280,79 @@ static struct value *item_new(struct ctx *cx, const struct field *f)
 	return val;
 }
 
-void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
+static bool same_items(const struct value *a, const struct value *b)
+{
+	for (; a && b; a = a->next, b = b->next)
+		if (!rein_str_eq(a->s, b->s) || a->absent != b->absent || a->several != b->several || a->taint != b->taint)
+			return false;
+	return !a && !b;
+}
+
+/* One more way; the lists themselves are never changed, others may point at them. */
+static void add_list(struct ctx *cx, struct var *v, struct value *first)
+{
+	struct items **end = &v->lists, *l;
+	struct value **last = &v->vals, *head = first ? value_new(cx, first->s, first->taint) : value_new(cx, STR(""), 0);
+
+	if (v->n_vals >= MAX_ALTS) { /* any of them, and more */
+		first = anything(cx);
+		head = value_new(cx, first->s, 0);
+		v->lists = NULL;
+		v->vals = NULL;
+		v->n_vals = 0;
+	}
+	for (; *end; end = &(*end)->next, last = &(*last)->next)
+		if (same_items((*end)->first, first))
+			return;
+	head->absent = !first || first->absent;
+	l = arena_new(cx->a, struct items);
+	l->first = first;
+	*end = l;
+	*last = head;
+	v->n_vals++;
+}
+
+static struct value *list_of(struct ctx *cx, const struct fields *items)
+{
+	struct value *first = NULL, **end = &first;
+
+	for (size_t i = 0; i < items->n; i++, end = &(*end)->next)
+		*end = item_new(cx, &items->v[i]);
+	return first;
+}
+
+/* The ways in which it may be filled before something is done to it that may not be done. */
+static void add_before(struct ctx *cx, struct var *v, const struct var *was)
+{
+	if (was->is_set && was->is_array)
+		for (const struct items *l = was->lists; l; l = l->next)
+			add_list(cx, v, l->first);
+	else if (was->is_set && was->vals)
+		for (const struct value *o = was->vals; o; o = o->next)
+			add_list(cx, v, o->absent ? NULL : value_new(cx, o->s, o->taint));
+	else
+		add_list(cx, v, NULL);
+}
+
+/* It is filled in one of these ways; on one way only, it may also stay as it was. */
+static void set_lists(struct ctx *cx, struct rein_str name, const struct items *lists)
 {
 	struct var *v = var_make(cx, name);
-	struct value **end = &v->items;
+	const struct var was = *v;
 
-	v->items = NULL;
+	v->lists = NULL;
 	v->vals = NULL;
 	v->n_vals = 0;
-	for (size_t i = 0; i < items->n; i++) {
-		*end = item_new(cx, &items->v[i]);
-		if (i == 0) {
-			v->vals = item_new(cx, &items->v[0]);
-			v->n_vals = 1;
-		}
-		end = &(*end)->next;
-	}
+	if (cx->cond)
+		add_before(cx, v, &was);
+	for (; lists; lists = lists->next)
+		add_list(cx, v, lists->first);
 	v->is_array = v->is_set = true;
+}
+
+void var_array(struct ctx *cx, struct rein_str name, const struct fields *items)
+{
+	set_lists(cx, name, &(struct items){.first = list_of(cx, items)});
 }
 
 void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was)
@@ -295,8 +360,19 @@ void var_or_before(struct ctx *cx, struct rein_str name, const struct var *was)
 	struct var *v = var_make(cx, name);
 	struct value *now = v->vals, *val;
 
-	if (!v->is_set || v->is_array)
+	if (!v->is_set)
 		return;
+	if (v->is_array || (was && was->is_set && was->is_array)) {
+		const struct var after = *v;
+
+		v->lists = NULL;
+		v->vals = NULL;
+		v->n_vals = 0;
+		add_before(cx, v, &after);
+		add_before(cx, v, was ? was : &(struct var){0});
+		v->is_array = true;
+		return;
+	}
 	v->vals = NULL;
 	v->n_vals = 0;
 	/* the lists are copied: others may still point at them */
@@ -353,7 +429,7 @@ void var_locals_end(struct ctx *cx, struct local *mark)
 		var_touch(cx, v);
 		v->vals = l->was.vals;
 		v->n_vals = l->was.n_vals;
-		v->items = l->was.items;
+		v->lists = l->was.lists;
 		v->is_array = l->was.is_array;
 		v->is_set = l->was.is_set;
 		v->nameref = l->was.nameref;
@@ -445,6 +521,19 @@ struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value 
 	return vals;
 }
 
+struct value *var_items(struct ctx *cx, const struct var *v)
+{
+	const struct items *l = v && v->is_set && v->is_array ? v->lists : NULL;
+	bool combined = true;
+	unsigned k = l && v->n_vals > 1 ? choose(cx, v->name, false, v->n_vals, &combined) : 0;
+
+	if (!combined)
+		return anything(cx);
+	for (; l && k; k--)
+		l = l->next;
+	return l ? l->first : NULL;
+}
+
 /* All that it may be, before anything is set: x=${x}y looks at the x of before in every round. */
 void assign_values(struct ctx *cx, const struct word *value, struct fields *to)
 {
@@ -483,10 +572,10 @@ void assign_all(struct ctx *cx, struct rein_str name, const struct fields *all, 
 	}
 }
 
-static void items_of(struct ctx *cx, const struct var *v, struct fields *to)
+static void items_of(struct ctx *cx, const struct value *it, struct fields *to)
 {
-	for (struct value *it = v && v->is_set && v->is_array ? v->items : NULL; it; it = it->next)
-		fields_push(cx, to, (struct field){.s = it->s, .taint = it->taint, .multi = it->several});
+	for (; it; it = it->next)
+		fields_push(cx, to, (struct field){.s = it->absent ? (struct rein_str){no_item, 0} : it->s, .taint = it->taint, .multi = it->several});
 }
 
 /* One item by its index. Returns the next one. */
@@ -512,48 +601,61 @@ static size_t item_put(struct ctx *cx, struct fields *items, struct field idx, s
 	return items->n;
 }
 
-static void assign_array(struct ctx *cx, const struct assign *as)
+/* a=(x y), a+=(x y), a=([2]=x) */
+static void put_items(struct ctx *cx, const struct assign *as, struct fields *items)
 {
-	struct fields items = {0};
-	size_t next;
+	size_t next = items->n;
 
-	if (as->append)
-		items_of(cx, var_find(cx, as->name), &items);
-	next = items.n;
 	for (const struct assign *it = as->items; it; it = it->next) {
 		struct fields words = {0};
 
 		if (it->index) {
 			struct field f = expand_one(cx, it->value);
 
-			next = item_put(cx, &items, expand_one(cx, it->index), f);
+			next = item_put(cx, items, expand_one(cx, it->index), f);
 			continue;
 		}
-		expand_word(cx, it->value, next == items.n ? &items : &words);
+		expand_word(cx, it->value, next == items->n ? items : &words);
 		for (size_t i = 0; i < words.n; i++, next++)
-			if (next < items.n)
-				items.v[next] = words.v[i];
+			if (next < items->n)
+				items->v[next] = words.v[i];
 			else
-				fields_push(cx, &items, words.v[i]);
+				fields_push(cx, items, words.v[i]);
 		if (!words.n)
-			next = items.n;
+			next = items->n;
 	}
-	var_array(cx, as->name, &items);
+}
+
+/* Of each way in which it may be filled, another one. */
+static void assign_array(struct ctx *cx, const struct assign *as)
+{
+	const struct var *v = as->append || as->index ? var_find(cx, as->name) : NULL;
+	struct var before = {0};
+	struct items *lists = NULL, **end = &lists;
+
+	add_before(cx, &before, v ? v : &before);
+	for (const struct items *was = before.lists; was; was = was->next) {
+		struct fields items = {0};
+
+		items_of(cx, was->first, &items);
+		if (as->is_array) {
+			put_items(cx, as, &items);
+		} else {
+			struct field idx = expand_one(cx, as->index);
+
+			item_put(cx, &items, idx, expand_one(cx, as->value));
+		}
+		*end = arena_new(cx->a, struct items);
+		(*end)->first = list_of(cx, &items);
+		end = &(*end)->next;
+	}
+	set_lists(cx, as->name, lists);
 }
 
 void run_assign(struct ctx *cx, const struct assign *as)
 {
-	if (as->is_array) {
+	if (as->is_array || as->index) {
 		assign_array(cx, as);
-		return;
-	}
-	if (as->index) {
-		struct field idx = expand_one(cx, as->index), f = expand_one(cx, as->value);
-		struct fields items = {0};
-
-		items_of(cx, var_make(cx, as->name), &items);
-		item_put(cx, &items, idx, f);
-		var_array(cx, as->name, &items);
 		return;
 	}
 	{
