@@ -147,6 +147,18 @@ load helper
 	eq old $'a\nb\nc' "$(ls old)"
 }
 
+@test "commit --only: the rest is merged from what the run found, and loses no edit made meanwhile" {
+	local rest
+	seq 1 10 >f
+	echo 1 >a
+	held sh -c 'sed -i "s/^9$/nine/" f; echo 2 >a' >/dev/null
+	sed -i 's/^2$/two/' f
+	rest=$(rein commit --json --only a | field rest)
+	run -123 rein commit "$rest"
+	run -0 rein commit "$rest" --merge
+	eq merged "1 two 3 4 5 6 7 8 nine 10 " "$(tr '\n' ' ' <f)"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
