@@ -54,7 +54,7 @@ static int rebase(const struct rein_tx *t, struct rein_change *x, struct rein_er
  * as the run left it. The merged text replaces the transaction's version.
  */
 static int merge_one(const struct rein_text *text, const struct rein_tx *t, size_t index,
-		     struct rein_change *x, bool *ret_merged, struct rein_err *err)
+		     struct rein_change *x, struct rein_err *err)
 {
 	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int upper = open(t->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +66,6 @@ static int merge_one(const struct rein_text *text, const struct rein_tx *t, size
 	char name[64];
 	bool conflict = false;
 
-	*ret_merged = false;
 	snprintf(name, sizeof(name), "base/%zu", index);
 	if (x->kind != REIN_CHANGE_MODIFIED || rein_file_read(t->dirfd, name, &base, err) < 0 ||
 	    rein_file_read(real, x->path, &ours, err) < 0 || rein_file_read(upper, x->path, &theirs, err) < 0)
@@ -83,25 +82,29 @@ static int merge_one(const struct rein_text *text, const struct rein_tx *t, size
 		return rein_err_errno(err, "write the merge of '%s'", x->path);
 	if (rebase(t, x, err) < 0 || rein_fp_at(upper, x->path, &x->after, err) < 0)
 		return -err->code;
-	*ret_merged = true;
 	return 0;
 }
 
-static int merge_all(struct rein_tx *t, struct rein_changes *c, int *n, struct rein_err *err)
+static int merge_all(struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
 {
 	struct rein_text *text = NULL;
 	int rc = rein_text_load(NULL, &text, err);
 
 	for (size_t i = 0; rc == 0 && i < c->n; i++) {
-		bool merged = false;
-
-		if (c->v[i].clash != REIN_CLASH_CHANGED || c->v[i].skipped)
-			continue;
-		rc = merge_one(text, t, i, &c->v[i], &merged, err);
-		*n -= merged;
+		if (c->v[i].clash == REIN_CLASH_CHANGED && !c->v[i].skipped)
+			rc = merge_one(text, t, i, &c->v[i], err);
 	}
 	rein_text_free(text);
 	return rc;
+}
+
+static int unsettled(const struct rein_changes *c)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->v[i].clash && !c->v[i].skipped;
+	return n;
 }
 
 int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
@@ -118,18 +121,18 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 		if (!x->clash || x->skipped)
 			continue;
 		if (named(ours, x->path)) {
-			x->skipped = true;
 			x->clash = REIN_CLASH_NONE;
-			n--;
+			if (rein_leave_out(c, i, err) < 0)
+				return -err->code;
 		} else if (named(theirs, x->path) && x->clash != REIN_CLASH_HIDDEN &&
 			   x->clash != REIN_CLASH_LINKS) {
 			if (rebase(t, x, err) < 0)
 				return -err->code;
-			n--;
 		}
 	}
-	if (n > 0 && merge && merge_all(t, c, &n, err) < 0)
+	if (merge && unsettled(c) && merge_all(t, c, err) < 0)
 		return -err->code;
+	n = unsettled(c);
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");

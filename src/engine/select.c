@@ -101,6 +101,27 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 			    x->path);
 }
 
+/* The change that moves this one along. */
+static size_t top_of(const struct rein_changes *c, size_t i)
+{
+	size_t top = i;
+
+	while (top > 0 && !c->v[top].top)
+		top--;
+	return inside(&c->v[top], &c->v[i]) ? top : i;
+}
+
+int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
+{
+	size_t top = top_of(c, i);
+
+	c->v[i].skipped = true;
+	for (size_t k = i + 1; k < end_of(c, i); k++)
+		if (top_of(c, k) == top)
+			c->v[k].skipped = true;
+	return top == i ? 0 : settle_top(c, top, err);
+}
+
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err)
 {

@@ -236,6 +236,34 @@ load helper
 	eq n out "$(cat n)"
 }
 
+@test "conflict: --ours of what lies in a directory that moves as a whole keeps it there" {
+	mkdir d e; echo 1 | tee d/f d/g e/f e/g >/dev/null
+	held rm -r d >/dev/null
+	echo out >d/f
+	run -0 rein commit --ours d/f
+	eq kept out "$(cat d/f)"
+	[ ! -e d/g ]
+	run -0 rein undo
+	eq kept out "$(cat d/f)"
+	eq back 1 "$(cat d/g)"
+	# one that was replaced: all of it or nothing
+	held sh -c 'rm -r e; mkdir e; echo box >e/f' >/dev/null
+	echo out >e/f
+	run -125 rein commit --ours e/f
+	has "$output" "all of it or nothing"
+	eq kept out "$(cat e/f)"
+	rein discard -q
+	# made on both sides, with other things in it: what is left out is not looked for by the undo
+	held sh -c 'mkdir n; echo box >n/a; echo box >b' >/dev/null
+	mkdir n; echo out >n/c
+	run -0 rein commit --ours n
+	has "$output" "1 created"
+	eq n c "$(ls n)"
+	run -0 rein undo
+	[ ! -e b ]
+	eq n out "$(cat n/c)"
+}
+
 @test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
 	seq 1 20 >f
 	seq 1 20 >g
