@@ -86,6 +86,8 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 	struct rein_change *x = &c->v[i];
 	size_t chosen, left;
 
+	if (x->kind == REIN_CHANGE_META)
+		return 0; /* nothing moves with it: what is new in it has a top of its own */
 	count_inside(c, i, &chosen, &left);
 	if (!left || (!chosen && x->skipped))
 		return 0;

@@ -159,6 +159,15 @@ load helper
 	eq merged "1 two 3 4 5 6 7 8 nine 10 " "$(tr '\n' ' ' <f)"
 }
 
+@test "commit --only: a part of a new directory, in a directory that was there" {
+	mkdir d
+	held sh -c 'mkdir d/n; echo x >d/n/x; echo y >d/n/y' >/dev/null
+	run -0 rein commit --only d/n/x
+	eq x x "$(ls d/n)"
+	run -0 rein commit
+	eq y y "$(cat d/n/y)"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
