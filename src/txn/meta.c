@@ -329,6 +329,18 @@ bool rein_tx_alive(const struct rein_state *s, const char *id)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
+int rein_tx_still(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	auto_(rein_tx_done) struct rein_tx now = {.dirfd = -1};
+
+	if (rein_tx_load(s, t->id, &now, err) < 0)
+		return -err->code;
+	if (now.state != t->state || now.created_ns != t->created_ns)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
+				    rein_tx_state_name(now.state));
+	return 0;
+}
+
 int rein_tx_claim(const struct rein_state *s, const char *id, struct rein_tx *ret, int *ret_lock,
 		  struct rein_err *err)
 {

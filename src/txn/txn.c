@@ -302,8 +302,13 @@ static bool remove_behind(const struct rein_tx *t)
 	_exit(0);
 }
 
-int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+/* Not while it is being committed: that would find its content gone, half way. */
+static int say_discarded(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
+	auto_close int lock = -1;
+
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
 	if (rein_tx_stuck(s, t->id))
 		return rein_err_set(err, REIN_E_STATE,
 				    "transaction %s is half done: give it up with rein discard --force %s",
@@ -312,10 +317,17 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a held one can be discarded%s",
 				    t->id, rein_tx_state_name(t->state),
 				    t->state == REIN_TX_COMMITTED ? " (to take it back: rein undo)" : "");
-	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
+	if (rein_tx_still(s, t, err) < 0)
+		return -err->code;
 	t->state = REIN_TX_DISCARDED;
 	t->decided_ns = rein_now_ns();
-	if (rein_tx_save(s, t, false, err) < 0)
+	return rein_tx_save(s, t, false, err);
+}
+
+int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
+	if (say_discarded(s, t, err) < 0)
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
 	return remove_behind(t) ? 0 : remove_stores(t, err);

@@ -465,6 +465,33 @@ load helper
 	chmod 755 locked
 }
 
+@test "two at once: a discard waits for a commit, and whoever comes second is told" {
+	local id pids=() i status=0
+	for i in commit discard; do
+		echo 1 >a
+		id=$(held sh -c 'echo 2 >a')
+		exec 4>"$REIN_STATE/lock"
+		flock 4 # as a commit that takes its time
+		rein discard "$id" >"$T/discard" 2>&1 3>&- 4>&- &
+		pids[0]=$!
+		rein $i "$id" >"$T/$i.too" 2>&1 3>&- 4>&- &
+		pids[1]=$!
+		sleep 0.5
+		eq waits held "$(state_of "$id")"
+		exec 4>&-
+		wait "${pids[0]}" || status=$?
+		wait "${pids[1]}" || status=$?
+		eq "one was refused" 125 "$status"
+		has "$(cat "$T/discard" "$T/$i.too")" "is already"
+		if [ "$(state_of "$id")" = committed ]; then
+			eq a 2 "$(cat a)"
+			rein undo -q "$id"
+		fi
+		eq a 1 "$(cat a)"
+		eq journal "" "$(ls "$REIN_STATE/journal")"
+	done
+}
+
 @test "discard leaves nothing of the content behind" {
 	held sh -c 'echo UNIQUE-CONTENT-1234 >a' >/dev/null
 	grep -rqs UNIQUE-CONTENT-1234 "$REIN_STATE"
