@@ -292,6 +292,34 @@ load helper
 	eq f nineteen "$(sed -n 19p f)"
 }
 
+@test "conflict: --merge keeps the workspace's attributes, and the run's version while anything else is in conflict" {
+	local id
+	seq 1 20 | tee f g >/dev/null
+	id=$(held sh -c 'sed -i s/^2$/two/ f; echo box >g')
+	sed -i 's/^19$/nineteen/' f
+	chmod 750 f
+	echo out >g
+	run -123 rein commit "$id" --merge
+	hasnt "$output" "f:"
+	has "$output" "g:"
+	# somebody thinks better of it: what he took back does not come again out of the merge
+	sed -i 's/^nineteen$/19/' f
+	run -0 rein commit "$id" --merge --ours g
+	eq f "two 19" "$(sed -n '2p;19p' f | xargs)"
+	eq mode 750 "$(stat -c %a f)"
+	# both changed the mode, to another
+	id=$(held sh -c 'chmod 700 f; sed -i s/^3$/three/ f')
+	chmod 740 f
+	run -123 rein commit "$id" --merge
+	chmod 750 f
+	run -0 rein commit "$id" --merge
+	eq mode 700 "$(stat -c %a f)"
+	# no file any more
+	id=$(held sh -c 'sed -i s/^4$/four/ f')
+	rm f; mkfifo f
+	run -123 timeout 10 rein commit "$id" --merge
+}
+
 @test "conflict: a change of mode or time outside is a change, reading is none" {
 	echo 1 | tee a b >/dev/null
 	held sh -c 'echo 2 >>a; echo 2 >>b' >/dev/null
