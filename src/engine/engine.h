@@ -168,7 +168,8 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 
 /*
  * Find a transaction by id, unique prefix, "@" or "@~N" (the newest of this workspace, N before
- * it); NULL: the newest of this workspace in one of the wanted states (bits 1 << state).
+ * it); NULL: the newest of this workspace in one of the wanted states (bits 1 << state); of decided
+ * ones the one that was decided last.
  */
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
 		     struct rein_err *err);

@@ -11,10 +11,10 @@
 #include "engine/engine.h"
 #include "sys/priv.h"
 
-/* Does the caller stand in this transaction's workspace? */
+/* Does the caller stand in this transaction's workspace? Nobody does who stands in a directory that is gone. */
 static bool is_here(const struct rein_tx *t, const char *cwd)
 {
-	return t->workspace && (!*cwd || rein_path_within(cwd, t->workspace));
+	return t->workspace && *cwd && rein_path_within(cwd, t->workspace);
 }
 
 /* Only of this workspace: whoever stands elsewhere must say which, or another project's work would be undone. */
@@ -24,6 +24,18 @@ static int pick(const struct rein_tx_list *l, const char *cwd, unsigned wanted, 
 		if (is_here(&l->v[i], cwd) && wanted & 1u << l->v[i].state && back-- == 0)
 			return (int)i;
 	return -1;
+}
+
+/* The one that was decided about last: what an undo takes back first, and a redo brings first. */
+static int pick_last(const struct rein_tx_list *l, const char *cwd, unsigned wanted)
+{
+	int at = -1;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_here(&l->v[i], cwd) && wanted & 1u << l->v[i].state &&
+		    (at < 0 || l->v[i].decided_ns > l->v[at].decided_ns))
+			at = (int)i;
+	return at;
 }
 
 static const char *wanted_text(unsigned wanted)
@@ -187,7 +199,9 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 					    "'%s' is not a transaction: an id, @ or @~1", name);
 		if (name && name[1] == '~' && !name[2])
 			back = 1;
-		at = pick(&l, cwd, name ? ~0u : wanted, back);
+		at = name					       ? pick(&l, cwd, ~0u, back)
+		     : wanted & (1u << REIN_TX_HELD) ? pick(&l, cwd, wanted, 0)
+						       : pick_last(&l, cwd, wanted);
 		if (at < 0)
 			return rein_err_set(err, REIN_E_NOTFOUND, "%s (see: rein log)",
 					    name ? "no such transaction" : wanted_text(wanted));

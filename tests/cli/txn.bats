@@ -78,6 +78,9 @@ load helper
 		run -125 rein $verb
 		has "$output" "(see: rein log)"
 	done
+	# a directory that is gone is nowhere
+	rmdir "$T/elsewhere"
+	run -125 rein undo
 	cd "$W"
 	eq kept 1 "$(cat here)"
 	rein undo -q
@@ -356,6 +359,26 @@ load helper
 	rein undo -q "$two"
 	eq state undone "$(state_of "$two")"
 	run -125 rein undo "$two"
+}
+
+@test "undo and redo without a name: what was committed last, what was undone last" {
+	local first
+	echo 0 >f
+	first=$(held sh -c 'echo 1 >g')
+	q sh -c 'echo 1 >f'
+	q sh -c 'echo 2 >f'
+	rein commit -q "$first"
+	run -0 rein undo
+	has "$output" "$first"
+	for _ in 1 2; do rein undo -q; done
+	eq f 0 "$(cat f)"
+	for _ in 1 2; do rein redo -q; done
+	eq f 2 "$(cat f)"
+	[ ! -e g ]
+	rein redo -q
+	eq g 1 "$(cat g)"
+	rein undo -q; rein undo -q
+	eq f 1 "$(cat f)"
 }
 
 @test "undo of stacked work: last first; the earlier one alone is refused and nothing is lost" {
