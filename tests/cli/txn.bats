@@ -397,6 +397,16 @@ load helper
 	eq f $'0\n1\n2' "$(cat f)"
 }
 
+@test "undo of stacked work: half a note of an own move, from a full disk, spoils no other" {
+	echo 0 >f
+	q sh -c 'echo 1 >f'
+	printf half >>"$REIN_STATE/moved"
+	q sh -c 'echo 2 >f'
+	rein undo -q
+	rein undo -q
+	eq f 0 "$(cat f)"
+}
+
 @test "undo never overwrites later work: edited, deleted, replaced, added inside a created directory, brought back" {
 	echo 0 | tee edited deleted removed >/dev/null
 	q sh -c 'echo 1 >>edited; echo 1 >>deleted; rm removed; mkdir dir; echo d >dir/d; echo c >created'
