@@ -180,7 +180,9 @@ int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rei
 /* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);
-/* The same for one change, and what lies inside it. */
+/* The same, of changes that are marked as skipped already. */
+int rein_select_marked(struct rein_changes *c, struct rein_err *err);
+/* Leave out one change, and what lies inside it. */
 int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
 
 #endif

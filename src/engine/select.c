@@ -127,14 +127,19 @@ int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err)
 {
-	bool any = false;
-
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 
 		if ((only->n && !matches(only, x->path)) || matches(except, x->path))
 			x->skipped = true;
 	}
+	return rein_select_marked(c, err);
+}
+
+int rein_select_marked(struct rein_changes *c, struct rein_err *err)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < c->n; i++)
 		if (c->v[i].top && settle_top(c, i, err) < 0)
 			return -err->code;
@@ -148,7 +153,7 @@ int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		any |= x->top && !x->skipped;
 	}
 	if (!any)
-		return rein_err_set(err, REIN_E_USAGE, "no change is chosen by these patterns");
+		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
 	/* a rename that is half chosen is no rename */
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
