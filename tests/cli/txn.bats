@@ -607,6 +607,45 @@ open("f", "w").write("x")'
 	eq held held "$(cat held)"
 }
 
+@test "gc: what was given up half done keeps what it took from the tree as long as others do" {
+	local id
+	echo PRECIOUS >f
+	q sh -c 'rm f; echo 1 >n'
+	id=$(newest)
+	# as if it had died at the end, and a path it needs is gone
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	rm n
+	run -0 rein discard --force "$id"
+	rein gc -q
+	grep -rqs PRECIOUS "$REIN_STATE/txn/$id" || die "the only copy is gone"
+	q sh -c 'echo 2 >m'
+	rein gc -q --keep 1
+	[ ! -e "$REIN_STATE/txn/$id" ]
+}
+
+@test "gc: a store that cannot be removed now keeps no other" {
+	local one two
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs none "$T/disk"
+	after() { umount "$T/disk"; }
+	mkdir "$T/disk/w" && cd "$T/disk/w"
+	q sh -c 'echo 1 >a'
+	cd "$W"
+	q sh -c 'echo 1 >a'; one=$(newest)
+	mount -o remount,ro "$T/disk"
+	for _ in 1 2; do
+		q sh -c 'date +%N >a'; two=$(newest)
+		run -125 rein gc --keep 1
+		has "$output" "Read-only"
+		[ ! -e "$REIN_STATE/txn/$one" ]
+		one=$two
+	done
+	mount -o remount,rw "$T/disk"
+	run -0 rein gc
+	eq empty "" "$(find "$T/disk" -name '.rein-*')"
+}
+
 @test "discard: thousands of files are removed by a process of no importance, or by gc" {
 	gone() { [ -z "$(ls -A "$REIN_STATE/txn/$1/r0" 2>/dev/null)" ]; }
 	rein run -q --discard -- sh -c 'i=0; while [ $i -lt 1200 ]; do echo $i >f$i; i=$((i + 1)); done'
