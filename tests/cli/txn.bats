@@ -381,6 +381,20 @@ load helper
 	eq f 1 "$(cat f)"
 }
 
+@test "undo, redo, discard of what cannot be: refused, and the record does not say that it was done" {
+	local id before
+	id=$(held sh -c 'echo 1 >a')
+	before=$(rein audit log --events | wc -l)
+	run -125 rein undo "$id"
+	run -125 rein redo "$id"
+	eq record "$before" "$(rein audit log --events | wc -l)"
+	rein commit -q "$id"
+	before=$(rein audit log --events | wc -l)
+	run -125 rein discard "$id"
+	run -125 rein redo "$id"
+	eq record "$before" "$(rein audit log --events | wc -l)"
+}
+
 @test "undo of stacked work: last first; the earlier one alone is refused and nothing is lost" {
 	local one two
 	echo 0 >f
