@@ -421,6 +421,20 @@ load helper
 	eq f 0 "$(cat f)"
 }
 
+@test "diff of a transaction whose file was changed since says so" {
+	local id
+	echo 0 >f
+	q sh -c 'echo 1 >f'
+	id=$(newest)
+	hasnt "$(rein diff "$id")" "changed since"
+	q sh -c 'echo 2 >f'
+	has "$(rein diff "$id")" "the new content as it is now: it was changed since"
+	rein undo -q
+	hasnt "$(rein diff "$id")" "changed since"
+	rein undo -q
+	hasnt "$(rein diff "$id")" "changed since"
+}
+
 @test "undo never overwrites later work: edited, deleted, replaced, added inside a created directory, brought back" {
 	echo 0 | tee edited deleted removed >/dev/null
 	q sh -c 'echo 1 >>edited; echo 1 >>deleted; rm removed; mkdir dir; echo d >dir/d; echo c >created'
