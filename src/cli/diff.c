@@ -26,12 +26,19 @@ const struct rein_opt rein_diff_opts[] = {
 struct side {
 	struct rein_buf text;
 	bool exists, huge, unreadable;
+	bool later; /* it lies in the tree, where somebody changed it since */
 	uint64_t size;
 };
 
 struct counts {
 	uint64_t added, removed, files;
 };
+
+/* Not by its ctime, which every undo of another transaction moves. */
+static bool is_another(const struct rein_fp *was, const struct rein_fp *is)
+{
+	return was->mode && (!rein_fp_same_inode(was, is) || was->size != is->size || was->mtime_ns != is->mtime_ns);
+}
 
 static int read_side(const struct rein_content *c, const struct rein_change *x, bool after,
 		     struct side *s, struct rein_err *err)
@@ -47,6 +54,7 @@ static int read_side(const struct rein_content *c, const struct rein_change *x, 
 		return 0;
 	s->exists = true;
 	s->size = fp.size;
+	s->later = (c->t->state == REIN_TX_COMMITTED) == after && is_another(after ? &x->after : &x->before, &fp);
 	if (S_ISLNK(fp.mode)) {
 		char target[4097];
 		ssize_t n = readlinkat(fd, path, target, sizeof(target));
@@ -179,6 +187,8 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 	else if (rc == 0 && (st.binary || st.huge || a.huge || b.huge))
 		printf("  (%s: %s -> %s)\n", st.binary ? "binary" : "large",
 		       a.exists ? rein_ui_bytes(a.size) : "none", b.exists ? rein_ui_bytes(b.size) : "none");
+	if (rc == 0 && !d->stat && (a.later || b.later))
+		printf("  (%s as it is now: it was changed since)\n", b.later ? "the new content" : "the old content");
 	sum->added += st.added;
 	sum->removed += st.removed;
 	sum->files++;

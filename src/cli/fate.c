@@ -10,20 +10,69 @@
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
-/* What is left out of a commit and not held either would be lost: where that fails, all are in again. */
-static int leave_out(struct rein_engine *e, struct rein_run *r, const struct rein_strlist *except, char *rest,
-		     struct rein_err *err)
+/* A rename is one thing: its old name stays, too. */
+static int leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 {
-	const struct rein_strlist all = {0};
+	const char *from = c->v[i].from;
+
+	for (size_t k = 0; from && k < c->n; k++)
+		if (c->v[k].renamed_away && c->v[k].root == c->v[i].root && rein_streq(c->v[k].path, from) &&
+		    rein_leave_out(c, k, err) < 0)
+			return -err->code;
+	return rein_leave_out(c, i, err);
+}
+
+static bool is_cancel(int key)
+{
+	return key == 'k' || key == 'q' || key == 3 || key == 4 || key == 27;
+}
+
+/* The files one by one: y takes it, n leaves it out. 1: no more questions, nothing is chosen. */
+static int ask_each(const struct rein_tx *t, struct rein_changes *c, bool *any, struct rein_err *err)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+		char question[1200];
+		int key;
+
+		if (!x->top || x->skipped || x->renamed_away ||
+		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
+		     !(x->what & ~REIN_WHAT_TIMES)))
+			continue;
+		snprintf(question, sizeof(question), "      %s %s [y/n] ",
+			 x->from ? "renamed" : rein_change_kind_name(x->kind), rein_change_path(t, x));
+		do
+			key = rein_ui_key(question);
+		while ((!key || !strchr("yYnN", key)) && !is_cancel(key));
+		if (is_cancel(key))
+			return 1;
+		if (key == 'y' || key == 'Y')
+			continue;
+		*any = true;
+		if (leave_out(c, i, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
+/*
+ * 0: some were chosen, and the rest, if any, is held. What is left out of a commit and not held either
+ * would be lost: where that fails, or nothing is chosen (1), all are in again.
+ */
+static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, struct rein_err *err)
+{
 	struct rein_changes *c = &r->changes;
 	auto_free bool *top = rein_calloc(c->n, sizeof(*top));
+	bool any = false;
+	int rc;
 
 	if (!top)
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < c->n; i++)
 		top[i] = c->v[i].top;
-	if (rein_select(c, &all, except, err) == 0 && rein_tx_save(&e->state, &r->tx, false, err) == 0 &&
-	    rein_tx_split(&e->state, &r->tx, c, rest, err) == 0) {
+	rc = ask_each(&r->tx, c, &any, err);
+	if (rc == 0 && (!any || (rein_select_marked(c, err) == 0 && rein_tx_save(&e->state, &r->tx, false, err) == 0 &&
+				 rein_tx_split(&e->state, &r->tx, c, rest, err) == 0))) {
 		rein_changes_sum(c, &r->sum);
 		return 0;
 	}
@@ -31,39 +80,7 @@ static int leave_out(struct rein_engine *e, struct rein_run *r, const struct rei
 		c->v[i].top = top[i];
 		c->v[i].skipped = false;
 	}
-	return -err->code;
-}
-
-/* The files one by one: y takes it, n leaves it out. */
-static int choose_files(struct rein_engine *e, struct rein_run *r, char *rest, struct rein_err *err)
-{
-	auto_strlist struct rein_strlist except = {0};
-
-	for (size_t i = 0; i < r->changes.n; i++) {
-		struct rein_change *x = &r->changes.v[i];
-		char question[1200];
-		int key;
-
-		if (!x->top || x->renamed_away ||
-		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
-		     !(x->what & ~REIN_WHAT_TIMES)))
-			continue;
-		snprintf(question, sizeof(question), "      %s %s [y/n] ",
-			 x->from ? "renamed" : rein_change_kind_name(x->kind), rein_ui_path(x->path));
-		key = rein_ui_key(question);
-		if (key == 'n' || key == 'N') {
-			auto_buf struct rein_buf b = REIN_BUF(1 << 16);
-
-			for (const char *p = x->path; *p; p++) { /* a literal path as a pattern */
-				if (strchr("*?[\\", *p))
-					rein_buf_char(&b, '\\');
-				rein_buf_char(&b, *p);
-			}
-			if (b.failed || rein_strlist_take(&except, rein_asprintf("/%s", b.p)) < 0)
-				return rein_err_nomem(err);
-		}
-	}
-	return except.n ? leave_out(e, r, &except, rest, err) : 0;
+	return rc ? rc : -err->code;
 }
 
 static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)
@@ -71,6 +88,7 @@ static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)
 	for (;;) {
 		struct rein_diff d = {.context = 3};
 		struct rein_err err = {0};
+		int rc;
 
 		switch (rein_ui_key("      [c]ommit  [d]iscard  [v]iew  [s]elect files  [k]eep for later? ")) {
 		case 'c':
@@ -85,9 +103,11 @@ static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)
 			rein_ui_page_end();
 			break;
 		case 's':
-			if (choose_files(e, r, rest, &err) == 0)
+			rc = choose_files(e, r, rest, &err);
+			if (rc == 0)
 				return REIN_FATE_COMMIT;
-			rein_fail(&err, false);
+			if (rc < 0)
+				rein_fail(&err, false);
 			break;
 		case 'k':
 		case 'q':

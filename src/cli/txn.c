@@ -129,6 +129,12 @@ const struct rein_opt rein_discard_opts[] = {
 	{0},
 };
 
+/* Its process died, and what it did cannot be read: nobody knows its changes, and the list stays empty. */
+static bool is_left(const struct rein_engine *e, const struct rein_tx *t)
+{
+	return t->state == REIN_TX_RUNNING && !rein_tx_alive(&e->state, t->id);
+}
+
 int rein_cli_discard(int argc, char **argv)
 {
 	struct discard_args a = {0};
@@ -142,7 +148,7 @@ int rein_cli_discard(int argc, char **argv)
 	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
-	    rein_tx_changes(&t, &c, &err) < 0 ||
+	    (is_left(&e, &t) ? rein_tx_save_changes(&t, &c, false, &err) : rein_tx_changes(&t, &c, &err)) < 0 ||
 	    rein_engine_later(&e, NULL, &t, &c,
 			      a.force && rein_tx_stuck(&e.state, t.id) ? REIN_LATER_ABANDON : REIN_LATER_DISCARD,
 			      &err) < 0)

@@ -55,7 +55,7 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 	return 0;
 }
 
-static const char *full_path(const struct rein_tx *t, const struct rein_change *x)
+const char *rein_change_path(const struct rein_tx *t, const struct rein_change *x)
 {
 	auto_free char *p = NULL;
 
@@ -98,9 +98,9 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 		shown++;
 		fprintf(f, "  %s%-10s%s %s", rein_ui(f, rows[x->kind].colour),
 			x->from ? "renamed" : rows[x->kind].word, rein_ui_off(f),
-			x->from ? rein_ui_path(x->from) : full_path(t, x));
+			x->from ? rein_ui_path(x->from) : rein_change_path(t, x));
 		if (x->from)
-			fprintf(f, " -> %s", full_path(t, x));
+			fprintf(f, " -> %s", rein_change_path(t, x));
 		else if (S_ISDIR(x->after.mode ? x->after.mode : x->before.mode) && *x->path)
 			fputc('/', f);
 		fputc('\n', f);
@@ -125,7 +125,7 @@ void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 		}
 		shown++;
 		rein_more("%sconflict%s  %s: %s here, %s", rein_ui(stderr, REIN_RED),
-			  rein_ui_off(stderr), full_path(t, x), rein_change_kind_name(x->kind),
+			  rein_ui_off(stderr), rein_change_path(t, x), rein_change_kind_name(x->kind),
 			  rein_clash_text(x->clash));
 	}
 	if (left)

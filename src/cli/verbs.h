@@ -46,6 +46,8 @@ extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commi
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status);
 
+/* Its path as people are told it: one of a short-lived few (rein_ui_path). */
+const char *rein_change_path(const struct rein_tx *t, const struct rein_change *x);
 /* Lines "  created   src/x.c" for people, at most max (0: all). */
 void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_changes *c, size_t max);
 /* err: what to say when no single path is to blame. */

@@ -168,7 +168,8 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 
 /*
  * Find a transaction by id, unique prefix, "@" or "@~N" (the newest of this workspace, N before
- * it); NULL: the newest of this workspace in one of the wanted states (bits 1 << state).
+ * it); NULL: the newest of this workspace in one of the wanted states (bits 1 << state); of decided
+ * ones the one that was decided last.
  */
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
 		     struct rein_err *err);
@@ -179,5 +180,9 @@ int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rei
 /* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);
+/* The same, of changes that are marked as skipped already. */
+int rein_select_marked(struct rein_changes *c, struct rein_err *err);
+/* Leave out one change, and what lies inside it. */
+int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
 
 #endif

@@ -9,11 +9,12 @@
 #include "base/auto.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
+#include "sys/priv.h"
 
-/* Does the caller stand in this transaction's workspace? */
+/* Does the caller stand in this transaction's workspace? Nobody does who stands in a directory that is gone. */
 static bool is_here(const struct rein_tx *t, const char *cwd)
 {
-	return t->workspace && (!*cwd || rein_path_within(cwd, t->workspace));
+	return t->workspace && *cwd && rein_path_within(cwd, t->workspace);
 }
 
 /* Only of this workspace: whoever stands elsewhere must say which, or another project's work would be undone. */
@@ -23,6 +24,18 @@ static int pick(const struct rein_tx_list *l, const char *cwd, unsigned wanted, 
 		if (is_here(&l->v[i], cwd) && wanted & 1u << l->v[i].state && back-- == 0)
 			return (int)i;
 	return -1;
+}
+
+/* The one that was decided about last: what an undo takes back first, and a redo brings first. */
+static int pick_last(const struct rein_tx_list *l, const char *cwd, unsigned wanted)
+{
+	int at = -1;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (is_here(&l->v[i], cwd) && wanted & 1u << l->v[i].state &&
+		    (at < 0 || l->v[i].decided_ns > l->v[at].decided_ns))
+			at = (int)i;
+	return at;
 }
 
 static const char *wanted_text(unsigned wanted)
@@ -75,20 +88,48 @@ static int read_effects(const struct rein_engine *e, const struct rein_tx *t, st
 	return 0;
 }
 
-/* A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. */
-static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
+/* Its layers went with a power cut, or with the memory they were in. Not: they are on a disk that is not there now. */
+static bool is_lost(const struct rein_engine *e, const struct rein_tx *t)
+{
+	bool lost = false;
+
+	for (size_t i = 0; i < t->nroots; i++) {
+		const struct rein_root *r = &t->roots[i];
+
+		if (access(r->real, F_OK) < 0)
+			return false; /* moved away: it may come back */
+		lost |= access(r->upper, F_OK) < 0 && (r->staged || rein_path_within(r->upper, e->state.dir));
+	}
+	return lost;
+}
+
+/*
+ * A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. What
+ * cannot be read now stays as it is, and *ret_why tells; the next command tries again.
+ */
+static int adopt(struct rein_engine *e, const char *id, char **ret_why, struct rein_err *err)
 {
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_close int lock = -1;
+	struct rein_err why = {0};
+	int rc;
 
-	if (rein_tx_load(&e->state, id, &t, err) < 0)
+	if (rein_tx_claim(&e->state, id, &t, &lock, err) < 0)
 		return -err->code;
-	if (read_effects(e, &t, &c, err) < 0) {
-		/* a power cut took its layers: nothing of it can be judged, so nothing of it lands */
-		rein_free(t.reason);
-		t.reason = rein_asprintf("interrupted: %s", err->msg);
-		*err = (struct rein_err){0};
+	if (t.state != REIN_TX_RUNNING)
+		return 0; /* somebody else was quicker */
+	while ((rc = read_effects(e, &t, &c, &why)) < 0 && rein_master_own_files(why.sys))
 		rein_changes_done(&c);
+	if (rc < 0) {
+		rein_free(t.reason);
+		t.reason = rein_asprintf("interrupted: %s", why.msg);
+		rein_changes_done(&c);
+		if (!is_lost(e, &t)) {
+			*ret_why = take_ptr(t.reason);
+			return 0;
+		}
+		/* nothing of it can be judged, so nothing of it lands */
 		if (rein_tx_save_changes(&t, &c, false, err) < 0)
 			return -err->code;
 		return rein_tx_discard(&e->state, &t, err);
@@ -101,11 +142,23 @@ static int adopt(struct rein_engine *e, const char *id, struct rein_err *err)
 static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein_err *err)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].state != REIN_TX_RUNNING || rein_tx_alive(&e->state, l->v[i].id))
+		struct rein_tx *t = &l->v[i], now;
+		auto_free char *why = NULL;
+
+		/* one whose commit is half done is recovery's: its tree is no ground to compare with */
+		if (t->state != REIN_TX_RUNNING || rein_tx_alive(&e->state, t->id) ||
+		    rein_tx_stuck(&e->state, t->id))
 			continue;
-		if (adopt(e, l->v[i].id, err) < 0)
+		if (adopt(e, t->id, &why, err) < 0 || rein_tx_load(&e->state, t->id, &now, err) < 0)
 			return -err->code;
-		l->v[i].state = REIN_TX_HELD;
+		rein_closep_(&now.dirfd); /* as in the list */
+		now.dirfd = -1;
+		rein_tx_done(t);
+		*t = now;
+		if (why) {
+			rein_free(t->reason);
+			t->reason = take_ptr(why);
+		}
 	}
 	return 0;
 }
@@ -146,7 +199,9 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 					    "'%s' is not a transaction: an id, @ or @~1", name);
 		if (name && name[1] == '~' && !name[2])
 			back = 1;
-		at = pick(&l, cwd, name ? ~0u : wanted, back);
+		at = name					       ? pick(&l, cwd, ~0u, back)
+		     : wanted & (1u << REIN_TX_HELD) ? pick(&l, cwd, wanted, 0)
+						       : pick_last(&l, cwd, wanted);
 		if (at < 0)
 			return rein_err_set(err, REIN_E_NOTFOUND, "%s (see: rein log)",
 					    name ? "no such transaction" : wanted_text(wanted));

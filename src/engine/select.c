@@ -86,6 +86,8 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 	struct rein_change *x = &c->v[i];
 	size_t chosen, left;
 
+	if (x->kind == REIN_CHANGE_META)
+		return 0; /* nothing moves with it: what is new in it has a top of its own */
 	count_inside(c, i, &chosen, &left);
 	if (!left || (!chosen && x->skipped))
 		return 0;
@@ -101,17 +103,43 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 			    x->path);
 }
 
+/* The change that moves this one along. */
+static size_t top_of(const struct rein_changes *c, size_t i)
+{
+	size_t top = i;
+
+	while (top > 0 && !c->v[top].top)
+		top--;
+	return inside(&c->v[top], &c->v[i]) ? top : i;
+}
+
+int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
+{
+	size_t top = top_of(c, i);
+
+	c->v[i].skipped = true;
+	for (size_t k = i + 1; k < end_of(c, i); k++)
+		if (top_of(c, k) == top)
+			c->v[k].skipped = true;
+	return top == i ? 0 : settle_top(c, top, err);
+}
+
 int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err)
 {
-	bool any = false;
-
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 
 		if ((only->n && !matches(only, x->path)) || matches(except, x->path))
 			x->skipped = true;
 	}
+	return rein_select_marked(c, err);
+}
+
+int rein_select_marked(struct rein_changes *c, struct rein_err *err)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < c->n; i++)
 		if (c->v[i].top && settle_top(c, i, err) < 0)
 			return -err->code;
@@ -125,7 +153,7 @@ int rein_select(struct rein_changes *c, const struct rein_strlist *only,
 		any |= x->top && !x->skipped;
 	}
 	if (!any)
-		return rein_err_set(err, REIN_E_USAGE, "no change is chosen by these patterns");
+		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
 	/* a rename that is half chosen is no rename */
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];

@@ -86,21 +86,27 @@ static int carry_out(struct rein_engine *e, struct rein_tx *t, struct rein_chang
 	return rein_err_set(err, REIN_E_FAILED, "no such decision");
 }
 
+#define OPEN (1u << REIN_TX_HELD | 1u << REIN_TX_RUNNING)
+
 int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct rein_tx *t,
 		      struct rein_changes *c, enum rein_later what, struct rein_err *err)
 {
 	static const struct {
+		unsigned states; /* in which it can be decided so; 0: any */
 		enum rein_event_type type;
 		const char *result, *detail;
 	} rows[] = {
-		[REIN_LATER_COMMIT] = {REIN_EV_COMMIT, "ok", NULL},
-		[REIN_LATER_DISCARD] = {REIN_EV_DISCARD, "discarded", NULL},
-		[REIN_LATER_ABANDON] = {REIN_EV_DISCARD, "discarded", "given up half done; the tree stays as it is"},
-		[REIN_LATER_UNDO] = {REIN_EV_UNDO, "ok", NULL},
-		[REIN_LATER_REDO] = {REIN_EV_REDO, "ok", NULL},
+		[REIN_LATER_COMMIT] = {OPEN, REIN_EV_COMMIT, "ok", NULL},
+		[REIN_LATER_DISCARD] = {OPEN, REIN_EV_DISCARD, "discarded", NULL},
+		[REIN_LATER_ABANDON] = {0, REIN_EV_DISCARD, "discarded", "given up half done; the tree stays as it is"},
+		[REIN_LATER_UNDO] = {1u << REIN_TX_COMMITTED, REIN_EV_UNDO, "ok", NULL},
+		[REIN_LATER_REDO] = {1u << REIN_TX_UNDONE, REIN_EV_REDO, "ok", NULL},
 	};
 	auto_(rein_trail_done) struct rein_trail trail = {0};
 
+	/* what will be refused is no intent */
+	if (rows[what].states && !(rows[what].states & 1u << t->state))
+		return carry_out(e, t, c, what, err);
 	if (rein_trail_open(&trail, e->state.dir, who, t->action, err) < 0)
 		return -err->code;
 	/* a person who commits what was held has answered */

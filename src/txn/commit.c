@@ -345,7 +345,7 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
 				    rein_tx_state_name(t->state));
-	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 || rein_tx_still(s, t, err) < 0 ||
 	    check_again(s, t, c, true, err) < 0 ||
 	    rein_remove_work(s, t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
@@ -376,7 +376,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	auto_close int lock = -1;
 	bool was;
 
-	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 ||
+	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 || rein_tx_still(s, t, err) < 0 ||
 	    check_again(s, t, c, forward, err) < 0 ||
 	    rein_file_read(t->dirfd, "ops", &b, err) < 0 ||
 	    rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &was, err) < 0 ||

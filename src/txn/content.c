@@ -58,6 +58,11 @@ static const struct rein_op *step_of(const struct rein_content *c, const struct 
 		    rein_path_within(x->path, o->path))
 			return o;
 	}
+	/* of a file with several names one was written, for all of them */
+	for (size_t i = 0; x->in_place && i < c->ops.n; i++)
+		if (c->ops.v[i].kind == REIN_OP_INPLACE && c->ops.v[i].root == x->root &&
+		    c->ops.v[i].ino_old == x->before.ino)
+			return &c->ops.v[i];
 	return NULL;
 }
 

@@ -41,8 +41,11 @@ static int remove_roots(const struct rein_tx *t, struct rein_err *err)
 	return 0;
 }
 
-/* STATE/trash/ID: description still there, content perhaps half gone. */
-static int empty_trash(const struct rein_state *s, struct rein_err *err)
+/*
+ * STATE/trash/ID: description still there, content perhaps half gone. One whose filesystem lets
+ * nothing go now must not keep the others: it stays, and *stuck tells of it.
+ */
+static int empty_trash(const struct rein_state *s, struct rein_err *stuck, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int trash = openat(s->fd, "trash", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -57,10 +60,8 @@ static int empty_trash(const struct rein_state *s, struct rein_err *err)
 		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 		struct rein_err skip = {0};
 
-		if (rein_tx_load(&in_trash, names.v[i], &t, &skip) == 0 && remove_roots(&t, err) < 0)
-			return -err->code;
-		if (rein_tree_remove(trash, names.v[i], err) < 0)
-			return -err->code;
+		if (rein_tx_load(&in_trash, names.v[i], &t, &skip) < 0 || remove_roots(&t, stuck) == 0)
+			rein_tree_remove(trash, names.v[i], stuck);
 	}
 	return 0;
 }
@@ -75,6 +76,31 @@ static int to_trash(const struct rein_state *s, const char *id, struct rein_err 
 	if (trash < 0 || renameat(s->txn_fd, id, trash, id) < 0)
 		return rein_err_errno(err, "remove transaction %s", id);
 	return 0;
+}
+
+/* One by one: a run that takes a spare at this moment has all of it, or none. */
+static void spares_to_trash(const struct rein_state *s)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	struct rein_err ignored = {0};
+
+	if (rein_names_read(s->fd, "spare", &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		auto_free char *from = rein_asprintf("spare/%s", names.v[i]);
+		auto_free char *to = rein_asprintf("trash/%s", names.v[i]);
+
+		if (from && to && (mkdirat(s->fd, "trash", 0700) == 0 || errno == EEXIST))
+			renameat(s->fd, from, s->fd, to);
+	}
+}
+
+/* Given up half done: what it took from the tree may be nowhere else, and stays as long as any undo would. */
+static bool is_abandoned(const struct rein_state *s, const char *id)
+{
+	auto_free char *ops = rein_asprintf("%s/ops.abandoned", id);
+
+	return !ops || faccessat(s->txn_fd, ops, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /*
@@ -116,9 +142,10 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 	auto_(rein_tx_list_done) struct rein_tx_list l = {0};
 	auto_close int lock = -1;
 	struct rein_gc_result r = {0};
+	struct rein_err stuck = {0};
 	uint64_t kept_bytes = 0;
 
-	if (rein_journal_lock(s, &lock, err) < 0 || (!o->dry_run && empty_trash(s, err) < 0) ||
+	if (rein_journal_lock(s, &lock, err) < 0 || (!o->dry_run && empty_trash(s, &stuck, err) < 0) ||
 	    collect_unborn(s, &r, o->dry_run, err) < 0 || rein_tx_list(s, &l, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < l.n; i++) {
@@ -133,8 +160,8 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 
 		if (open || !old) {
 			/* whoever was to remove what was thrown away may not have come to it */
-			if (bytes && t->state == REIN_TX_DISCARDED && !o->dry_run && remove_roots(t, err) < 0)
-				return -err->code;
+			if (bytes && t->state == REIN_TX_DISCARDED && !is_abandoned(s, t->id) && !o->dry_run)
+				remove_roots(t, &stuck);
 			r.kept += !open;
 			kept_bytes += bytes;
 			continue;
@@ -144,12 +171,17 @@ int rein_tx_gc(const struct rein_state *s, const struct rein_gc_opts *o, struct 
 		if (!o->dry_run && to_trash(s, t->id, err) < 0)
 			return -err->code;
 	}
-	if (!o->dry_run && (empty_trash(s, err) < 0 || rein_moved_trim(s, err) < 0 ||
-			    rein_tree_remove(s->fd, "spare", err) < 0 ||
-			    rein_tree_remove(s->fd, "used", err) < 0))
-		return -err->code;
-	if (!o->dry_run)
+	if (!o->dry_run) {
+		spares_to_trash(s);
+		if (empty_trash(s, &stuck, err) < 0 || rein_moved_trim(s, err) < 0 ||
+		    rein_tree_remove(s->fd, "used", err) < 0)
+			return -err->code;
 		rein_warm_sweep(s);
+	}
+	if (stuck.code) { /* everything else is done */
+		*err = stuck;
+		return -err->code;
+	}
 	*ret = r;
 	return 0;
 }

@@ -38,6 +38,8 @@ void rein_op_dirs_done(struct rein_op_dirs *d);
 
 /* Exclusive right to change real trees ([T4]); the fd is the lock. */
 int rein_journal_lock(const struct rein_state *s, int *ret_fd, struct rein_err *err);
+/* Under that lock: is t still what was loaded? Somebody may have decided about it meanwhile. */
+int rein_tx_still(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err);
 
 /*
  * ctimes that our own moves gave to inodes: a fingerprint taken before such a move still counts.

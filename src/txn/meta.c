@@ -329,6 +329,32 @@ bool rein_tx_alive(const struct rein_state *s, const char *id)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
+int rein_tx_still(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	auto_(rein_tx_done) struct rein_tx now = {.dirfd = -1};
+
+	if (rein_tx_load(s, t->id, &now, err) < 0)
+		return -err->code;
+	if (now.state != t->state || now.created_ns != t->created_ns)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
+				    rein_tx_state_name(now.state));
+	return 0;
+}
+
+int rein_tx_claim(const struct rein_state *s, const char *id, struct rein_tx *ret, int *ret_lock,
+		  struct rein_err *err)
+{
+	auto_close int fd = openat(s->txn_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	/* only now: whoever had it may have decided about it */
+	if (rein_tx_load(s, id, ret, err) < 0)
+		return -err->code;
+	*ret_lock = take_fd(&fd);
+	return 0;
+}
+
 void rein_tx_list_done(struct rein_tx_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -379,6 +405,9 @@ int rein_tx_changes(const struct rein_tx *t, struct rein_changes *ret, struct re
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 
+	if (t->state == REIN_TX_RUNNING && faccessat(t->dirfd, "changes", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is running: its changes are known when it ends",
+				    t->id);
 	if (rein_file_read(t->dirfd, "changes", &b, err) < 0 ||
 	    rein_changes_parse((struct rein_str){b.p, b.n}, ret, err) < 0)
 		return rein_err_prefix(err, "transaction %s", t->id);

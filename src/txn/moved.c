@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/pack.h"
@@ -70,11 +71,14 @@ void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const stru
 void rein_moved_close(const struct rein_state *s, struct rein_moved *m)
 {
 	auto_close int fd = -1;
+	struct stat st;
 
 	if (m->fresh.n && !m->fresh.failed)
 		fd = openat(s->fd, "moved", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* a note that is lost costs a conflict that is none; half a note costs the same */
-	if (fd >= 0 && write(fd, m->fresh.p, m->fresh.n) != (ssize_t)m->fresh.n)
+	/* a note that is lost costs a conflict that is none; half a note would cost all that come after it */
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size % RECORD && ftruncate(fd, st.st_size - st.st_size % RECORD) < 0)
+		m->fresh.failed = true;
+	if (fd >= 0 && !m->fresh.failed && write(fd, m->fresh.p, m->fresh.n) != (ssize_t)m->fresh.n)
 		m->fresh.failed = true;
 	rein_buf_done(&m->known);
 	rein_buf_done(&m->fresh);

@@ -259,15 +259,20 @@ static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, str
 	return 0;
 }
 
-int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-		  struct rein_err *err)
+static int become_held(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
 {
 	rein_changes_sum(c, &t->sum);
-	if (rein_remove_work(s, t, err) < 0 || keep_bases(t, c, err) < 0 ||
-	    rein_tx_save_changes(t, c, true, err) < 0)
+	if (rein_remove_work(s, t, err) < 0 || rein_tx_save_changes(t, c, true, err) < 0)
 		return -err->code;
 	t->state = REIN_TX_HELD;
 	return rein_tx_save(s, t, true, err);
+}
+
+int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		  struct rein_err *err)
+{
+	return keep_bases(t, c, err) < 0 ? -err->code : become_held(s, t, c, err);
 }
 
 static int remove_stores(const struct rein_tx *t, struct rein_err *err)
@@ -297,8 +302,13 @@ static bool remove_behind(const struct rein_tx *t)
 	_exit(0);
 }
 
-int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+/* Not while it is being committed: that would find its content gone, half way. */
+static int say_discarded(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
 {
+	auto_close int lock = -1;
+
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
 	if (rein_tx_stuck(s, t->id))
 		return rein_err_set(err, REIN_E_STATE,
 				    "transaction %s is half done: give it up with rein discard --force %s",
@@ -307,10 +317,17 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is %s: only a held one can be discarded%s",
 				    t->id, rein_tx_state_name(t->state),
 				    t->state == REIN_TX_COMMITTED ? " (to take it back: rein undo)" : "");
-	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
+	if (rein_tx_still(s, t, err) < 0)
+		return -err->code;
 	t->state = REIN_TX_DISCARDED;
 	t->decided_ns = rein_now_ns();
-	if (rein_tx_save(s, t, false, err) < 0)
+	return rein_tx_save(s, t, false, err);
+}
+
+int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err)
+{
+	/* first the word, then the deed: a crash leaves garbage, never a half transaction */
+	if (say_discarded(s, t, err) < 0)
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
 	return remove_behind(t) ? 0 : remove_stores(t, err);
@@ -341,15 +358,36 @@ static int split_one(const struct rein_tx *t, const struct rein_tx *to,
 	return rein_tree_copy(from, x->path, dest, x->path, err);
 }
 
+/*
+ * What a merge of the rest starts from is what the run found: by now the real file may have another's
+ * work in it, which would be taken for the common ground and lost. at: where the rest's changes are in c.
+ */
+static int split_bases(const struct rein_tx *t, const size_t *at, const struct rein_tx *to, size_t n,
+		       struct rein_err *err)
+{
+	if (mkdirat(to->dirfd, "base", 0700) < 0 && errno != EEXIST)
+		return rein_err_errno(err, "create 'base'");
+	for (size_t i = 0; i < n; i++) {
+		char old[64], new[64];
+
+		snprintf(old, sizeof(old), "base/%zu", at[i]);
+		snprintf(new, sizeof(new), "base/%zu", i);
+		if (linkat(t->dirfd, old, to->dirfd, new, 0) < 0 && errno != ENOENT)
+			return rein_err_errno(err, "keep '%s'", old);
+	}
+	return 0;
+}
+
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
+	auto_free size_t *at = rein_calloc(c->n, sizeof(*at)); /* the rest's changes, in c */
 	auto_(rein_changes_done) struct rein_changes rest = {0};
 	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
 	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
 
 	ret_id[0] = '\0';
-	if (!reals)
+	if (!reals || !at)
 		return rein_err_nomem(err);
 	for (size_t i = 0; i < t->nroots; i++)
 		reals[i] = t->roots[i].real;
@@ -361,6 +399,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		if (!x->skipped || (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
 				    !(x->what & ~REIN_WHAT_TIMES)))
 			continue;
+		at[rest.n] = i;
 		y = rein_changes_add(&rest, x->root, rein_strdup(x->path));
 		if (!y)
 			return rein_err_nomem(err);
@@ -410,7 +449,9 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		if (!to.argv[to.argc])
 			return rein_err_nomem(err);
 	}
-	if (rein_tx_hold(s, &to, &rest, err) < 0)
+	/* one that is not held yet has kept nothing */
+	if ((t->state == REIN_TX_RUNNING ? keep_bases(&to, &rest, err) : split_bases(t, at, &to, rest.n, err)) < 0 ||
+	    become_held(s, &to, &rest, err) < 0)
 		return -err->code;
 	snprintf(ret_id, REIN_TX_ID_MAX + 1, "%s", to.id);
 	return 0;

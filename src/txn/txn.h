@@ -110,6 +110,9 @@ int rein_tx_save_changes(const struct rein_tx *t, const struct rein_changes *c, 
 			 struct rein_err *err);
 /* Is its process still there? */
 bool rein_tx_alive(const struct rein_state *s, const char *id);
+/* Take the place of a dead one's process, after whoever else does; the fd is the lock [T5]. */
+int rein_tx_claim(const struct rein_state *s, const char *id, struct rein_tx *ret, int *ret_lock,
+		  struct rein_err *err);
 
 struct rein_tx_list {
 	struct rein_tx *v; /* newest first */

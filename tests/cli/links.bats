@@ -33,6 +33,17 @@ apart() { ! [ "$1" -ef "$2" ] || die "$1 and $2 are one file"; }
 	eq redone "$(printf 'old\nnew')" "$(cat d/e/c)"
 }
 
+@test "rein diff tells what became of every name, before and after" {
+	local id
+	echo old >a
+	ln a b
+	q sh -c 'echo new >a'
+	id=$(newest)
+	eq committed 2 "$(rein diff "$id" | grep -c '^-old')"
+	rein undo -q
+	eq undone 2 "$(rein diff "$id" | grep -c '^+new')"
+}
+
 @test "a change stays when the name it was made through goes" {
 	echo old >a
 	ln a b

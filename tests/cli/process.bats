@@ -161,6 +161,40 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	[ ! -e n ]
 }
 
+@test "kill -9 of rein: what it did waits for a workspace that is not there, and no mode hides it" {
+	local pid id
+	command rein run --approve --commit -q -- sh -c 'echo n >n; mkdir d; echo s >d/s; chmod 0 d; echo ready; exec sleep 60' >"$T/out" 3>&- &
+	pid=$!
+	until_true 5 grep -q ready "$T/out"
+	id=$(newest)
+	run -125 rein commit "$id"
+	has "$output" "is running"
+	kill -9 $pid
+	wait $pid 2>/dev/null || true
+	mv "$W" "$W.moved"
+	cd "$T"
+	run -0 rein log --all
+	has "$output" "interrupted: open '$W'"
+	mv "$W.moved" "$W"
+	cd "$W"
+	has "$(rein log)" "3 created; interrupted"
+	run -0 rein commit "$id"
+	eq n n "$(cat n)"
+	eq mode 0 "$(stat -c %a d)"
+	# one that is not waited for can be thrown away
+	command rein run --approve --commit -q -- sh -c 'echo m >m; echo again; exec sleep 60' >"$T/out" 3>&- &
+	pid=$!
+	until_true 5 grep -q again "$T/out"
+	kill -9 $pid
+	wait $pid 2>/dev/null || true
+	mv "$W" "$W.moved"
+	cd "$T"
+	id=$(rein log --all --ids -n 1)
+	run -0 rein discard "$id"
+	eq state discarded "$(state_of "$id")"
+	mv "$W.moved" "$W"
+}
+
 @test "--timeout: 124, everything is dead and rolled back, whatever was asked" {
 	local tag="rein-cli-$$-$RANDOM" o
 	for o in --commit --hold "--on-failure=commit"; do

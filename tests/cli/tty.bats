@@ -54,6 +54,25 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	eq b 2 "$(cat b)"
 }
 
+@test "the question: s asks about each by its own; only y takes, and escape takes none" {
+	run -0 on_tty "ommit=>s" 'created a=>x' 'created a=>y' 'created b=>\x1b' "ommit=>k" -- rein run -- sh -c 'echo 1 >a; echo 2 >b'
+	has "$output" "2 created"
+	eq ls "" "$(ls)"
+	rein discard -q
+	# the same name in another tree
+	mkdir "$T/w2"
+	run -0 on_tty "ommit=>s" "created a=>y" "w2/a [y/n]=>n" -- rein run --approve --rw "$T/w2" -- sh -c "echo 1 >a; echo 2 >$T/w2/a"
+	eq taken 1 "$(cat a)"
+	[ ! -e "$T/w2/a" ]
+	rein discard -q
+	# a rename that is left out leaves the old name
+	seq 1 100 >old
+	run -0 on_tty "ommit=>s" "renamed new=>n" "created other=>y" -- rein run -- sh -c 'mv old new; echo 1 >other'
+	eq ls $'a\nold\nother' "$(ls)"
+	rein commit -q
+	eq ls $'a\nnew\nother' "$(ls)"
+}
+
 @test "no question when nothing changed, with --commit, --hold, -q, or when stdin is no terminal" {
 	run -0 on_tty -- rein run -- true
 	hasnt "$output" "iscard"

@@ -78,6 +78,9 @@ load helper
 		run -125 rein $verb
 		has "$output" "(see: rein log)"
 	done
+	# a directory that is gone is nowhere
+	rmdir "$T/elsewhere"
+	run -125 rein undo
 	cd "$W"
 	eq kept 1 "$(cat here)"
 	rein undo -q
@@ -145,6 +148,27 @@ load helper
 	rein undo -q
 	eq all old "$(ls)"
 	eq old $'a\nb\nc' "$(ls old)"
+}
+
+@test "commit --only: the rest is merged from what the run found, and loses no edit made meanwhile" {
+	local rest
+	seq 1 10 >f
+	echo 1 >a
+	held sh -c 'sed -i "s/^9$/nine/" f; echo 2 >a' >/dev/null
+	sed -i 's/^2$/two/' f
+	rest=$(rein commit --json --only a | field rest)
+	run -123 rein commit "$rest"
+	run -0 rein commit "$rest" --merge
+	eq merged "1 two 3 4 5 6 7 8 nine 10 " "$(tr '\n' ' ' <f)"
+}
+
+@test "commit --only: a part of a new directory, in a directory that was there" {
+	mkdir d
+	held sh -c 'mkdir d/n; echo x >d/n/x; echo y >d/n/y' >/dev/null
+	run -0 rein commit --only d/n/x
+	eq x x "$(ls d/n)"
+	run -0 rein commit
+	eq y y "$(cat d/n/y)"
 }
 
 @test "commit --only that matches nothing is an error and changes nothing" {
@@ -224,6 +248,34 @@ load helper
 	eq n out "$(cat n)"
 }
 
+@test "conflict: --ours of what lies in a directory that moves as a whole keeps it there" {
+	mkdir d e; echo 1 | tee d/f d/g e/f e/g >/dev/null
+	held rm -r d >/dev/null
+	echo out >d/f
+	run -0 rein commit --ours d/f
+	eq kept out "$(cat d/f)"
+	[ ! -e d/g ]
+	run -0 rein undo
+	eq kept out "$(cat d/f)"
+	eq back 1 "$(cat d/g)"
+	# one that was replaced: all of it or nothing
+	held sh -c 'rm -r e; mkdir e; echo box >e/f' >/dev/null
+	echo out >e/f
+	run -125 rein commit --ours e/f
+	has "$output" "all of it or nothing"
+	eq kept out "$(cat e/f)"
+	rein discard -q
+	# made on both sides, with other things in it: what is left out is not looked for by the undo
+	held sh -c 'mkdir n; echo box >n/a; echo box >b' >/dev/null
+	mkdir n; echo out >n/c
+	run -0 rein commit --ours n
+	has "$output" "1 created"
+	eq n c "$(ls n)"
+	run -0 rein undo
+	[ ! -e b ]
+	eq n out "$(cat n/c)"
+}
+
 @test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
 	seq 1 20 >f
 	seq 1 20 >g
@@ -241,6 +293,34 @@ load helper
 	rein undo -q
 	eq f 2 "$(sed -n 2p f)"
 	eq f nineteen "$(sed -n 19p f)"
+}
+
+@test "conflict: --merge keeps the workspace's attributes, and the run's version while anything else is in conflict" {
+	local id
+	seq 1 20 | tee f g >/dev/null
+	id=$(held sh -c 'sed -i s/^2$/two/ f; echo box >g')
+	sed -i 's/^19$/nineteen/' f
+	chmod 750 f
+	echo out >g
+	run -123 rein commit "$id" --merge
+	hasnt "$output" "f:"
+	has "$output" "g:"
+	# somebody thinks better of it: what he took back does not come again out of the merge
+	sed -i 's/^nineteen$/19/' f
+	run -0 rein commit "$id" --merge --ours g
+	eq f "two 19" "$(sed -n '2p;19p' f | xargs)"
+	eq mode 750 "$(stat -c %a f)"
+	# both changed the mode, to another
+	id=$(held sh -c 'chmod 700 f; sed -i s/^3$/three/ f')
+	chmod 740 f
+	run -123 rein commit "$id" --merge
+	chmod 750 f
+	run -0 rein commit "$id" --merge
+	eq mode 700 "$(stat -c %a f)"
+	# no file any more
+	id=$(held sh -c 'sed -i s/^4$/four/ f')
+	rm f; mkfifo f
+	run -123 timeout 10 rein commit "$id" --merge
 }
 
 @test "conflict: a change of mode or time outside is a change, reading is none" {
@@ -281,6 +361,40 @@ load helper
 	run -125 rein undo "$two"
 }
 
+@test "undo and redo without a name: what was committed last, what was undone last" {
+	local first
+	echo 0 >f
+	first=$(held sh -c 'echo 1 >g')
+	q sh -c 'echo 1 >f'
+	q sh -c 'echo 2 >f'
+	rein commit -q "$first"
+	run -0 rein undo
+	has "$output" "$first"
+	for _ in 1 2; do rein undo -q; done
+	eq f 0 "$(cat f)"
+	for _ in 1 2; do rein redo -q; done
+	eq f 2 "$(cat f)"
+	[ ! -e g ]
+	rein redo -q
+	eq g 1 "$(cat g)"
+	rein undo -q; rein undo -q
+	eq f 1 "$(cat f)"
+}
+
+@test "undo, redo, discard of what cannot be: refused, and the record does not say that it was done" {
+	local id before
+	id=$(held sh -c 'echo 1 >a')
+	before=$(rein audit log --events | wc -l)
+	run -125 rein undo "$id"
+	run -125 rein redo "$id"
+	eq record "$before" "$(rein audit log --events | wc -l)"
+	rein commit -q "$id"
+	before=$(rein audit log --events | wc -l)
+	run -125 rein discard "$id"
+	run -125 rein redo "$id"
+	eq record "$before" "$(rein audit log --events | wc -l)"
+}
+
 @test "undo of stacked work: last first; the earlier one alone is refused and nothing is lost" {
 	local one two
 	echo 0 >f
@@ -295,6 +409,30 @@ load helper
 	rein redo -q "$one"
 	rein redo -q "$two"
 	eq f $'0\n1\n2' "$(cat f)"
+}
+
+@test "undo of stacked work: half a note of an own move, from a full disk, spoils no other" {
+	echo 0 >f
+	q sh -c 'echo 1 >f'
+	printf half >>"$REIN_STATE/moved"
+	q sh -c 'echo 2 >f'
+	rein undo -q
+	rein undo -q
+	eq f 0 "$(cat f)"
+}
+
+@test "diff of a transaction whose file was changed since says so" {
+	local id
+	echo 0 >f
+	q sh -c 'echo 1 >f'
+	id=$(newest)
+	hasnt "$(rein diff "$id")" "changed since"
+	q sh -c 'echo 2 >f'
+	has "$(rein diff "$id")" "the new content as it is now: it was changed since"
+	rein undo -q
+	hasnt "$(rein diff "$id")" "changed since"
+	rein undo -q
+	hasnt "$(rein diff "$id")" "changed since"
 }
 
 @test "undo never overwrites later work: edited, deleted, replaced, added inside a created directory, brought back" {
@@ -416,6 +554,33 @@ load helper
 	chmod 755 locked
 }
 
+@test "two at once: a discard waits for a commit, and whoever comes second is told" {
+	local id pids=() i status=0
+	for i in commit discard; do
+		echo 1 >a
+		id=$(held sh -c 'echo 2 >a')
+		exec 4>"$REIN_STATE/lock"
+		flock 4 # as a commit that takes its time
+		rein discard "$id" >"$T/discard" 2>&1 3>&- 4>&- &
+		pids[0]=$!
+		rein $i "$id" >"$T/$i.too" 2>&1 3>&- 4>&- &
+		pids[1]=$!
+		sleep 0.5
+		eq waits held "$(state_of "$id")"
+		exec 4>&-
+		wait "${pids[0]}" || status=$?
+		wait "${pids[1]}" || status=$?
+		eq "one was refused" 125 "$status"
+		has "$(cat "$T/discard" "$T/$i.too")" "is already"
+		if [ "$(state_of "$id")" = committed ]; then
+			eq a 2 "$(cat a)"
+			rein undo -q "$id"
+		fi
+		eq a 1 "$(cat a)"
+		eq journal "" "$(ls "$REIN_STATE/journal")"
+	done
+}
+
 @test "discard leaves nothing of the content behind" {
 	held sh -c 'echo UNIQUE-CONTENT-1234 >a' >/dev/null
 	grep -rqs UNIQUE-CONTENT-1234 "$REIN_STATE"
@@ -468,6 +633,45 @@ open("f", "w").write("x")'
 	run -125 rein gc --keep many
 	run -125 rein gc --keep-size 3Q
 	eq held held "$(cat held)"
+}
+
+@test "gc: what was given up half done keeps what it took from the tree as long as others do" {
+	local id
+	echo PRECIOUS >f
+	q sh -c 'rm f; echo 1 >n'
+	id=$(newest)
+	# as if it had died at the end, and a path it needs is gone
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	rm n
+	run -0 rein discard --force "$id"
+	rein gc -q
+	grep -rqs PRECIOUS "$REIN_STATE/txn/$id" || die "the only copy is gone"
+	q sh -c 'echo 2 >m'
+	rein gc -q --keep 1
+	[ ! -e "$REIN_STATE/txn/$id" ]
+}
+
+@test "gc: a store that cannot be removed now keeps no other" {
+	local one two
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs none "$T/disk"
+	after() { umount "$T/disk"; }
+	mkdir "$T/disk/w" && cd "$T/disk/w"
+	q sh -c 'echo 1 >a'
+	cd "$W"
+	q sh -c 'echo 1 >a'; one=$(newest)
+	mount -o remount,ro "$T/disk"
+	for _ in 1 2; do
+		q sh -c 'date +%N >a'; two=$(newest)
+		run -125 rein gc --keep 1
+		has "$output" "Read-only"
+		[ ! -e "$REIN_STATE/txn/$one" ]
+		one=$two
+	done
+	mount -o remount,rw "$T/disk"
+	run -0 rein gc
+	eq empty "" "$(find "$T/disk" -name '.rein-*')"
 }
 
 @test "discard: thousands of files are removed by a process of no importance, or by gc" {
