@@ -120,13 +120,6 @@ static void kill_box(struct session *s, enum rein_box_end why)
 	if (s->why == REIN_BOX_LOST && !s->ended)
 		s->why = why;
 	sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
-	/* what is frozen dies when it thaws */
-	if (s->paused && rein_cgroup_freezer(&s->keeper.group)) {
-		struct rein_err ignored = {0};
-
-		rein_cgroup_freeze(rein_cgroup_freezer(&s->keeper.group), s->keeper.group.version, false,
-				   &ignored);
-	}
 }
 
 /*
@@ -143,7 +136,7 @@ static void pause_box(struct session *s, bool on)
 		return;
 	s->paused = on;
 	if (!freezer ||
-	    rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored) < 0)
+	    rein_cgroup_freeze(freezer, on, &ignored) < 0)
 		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
 						     .status = on ? SIGSTOP : SIGCONT,
 						     .sys = 2});

@@ -235,7 +235,7 @@ static void pause_it(struct rein_ocirun *s, bool on)
 		return;
 	s->paused = on;
 	if (freezer)
-		rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored);
+		rein_cgroup_freeze(freezer, on, &ignored);
 	else if (s->control >= 0)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else
