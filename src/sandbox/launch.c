@@ -58,6 +58,7 @@ struct session {
 	bool ready;		 /* the box is built */
 	bool failed, ended;	 /* a final message came */
 	bool paused;		 /* by order: nothing in the box runs, its time stands still */
+	bool unfrozen;		 /* but not by its freezer */
 	uint64_t paused_ns;	 /* since when */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
 	struct rein_box_note end;
@@ -135,8 +136,11 @@ static void pause_box(struct session *s, bool on)
 	if (s->paused == on)
 		return;
 	s->paused = on;
-	if (!freezer ||
-	    rein_cgroup_freeze(freezer, on, &ignored) < 0)
+	if (on)
+		s->unfrozen = !freezer || rein_cgroup_freeze(freezer, true, &ignored) < 0;
+	else if (freezer)
+		rein_cgroup_freeze(freezer, false, &ignored);
+	if (s->unfrozen)
 		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
 						     .status = on ? SIGSTOP : SIGCONT,
 						     .sys = 2});

@@ -234,11 +234,13 @@ static void pause_it(struct rein_ocirun *s, bool on)
 	if (s->paused == on)
 		return;
 	s->paused = on;
-	if (freezer)
-		rein_cgroup_freeze(freezer, on, &ignored);
-	else if (s->control >= 0)
+	if (on)
+		s->unfrozen = !freezer || rein_cgroup_freeze(freezer, true, &ignored) < 0;
+	else if (freezer)
+		rein_cgroup_freeze(freezer, false, &ignored);
+	if (s->unfrozen && s->control >= 0)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
-	else
+	else if (s->unfrozen)
 		rein_runtime_tell(s->backend, s->root.path, on ? "pause" : "resume", s->id, NULL);
 	if (s->spec->watch)
 		s->spec->watch->paused(s->spec->watch->arg, on);
