@@ -415,7 +415,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	s.bundle = (struct rein_bundle){.spec = spec, .dir = bundle, .executor = s.backend->executor ? box_program : NULL,
 					/* below the group it was started in, which has the limits */
 					.group = s.backend->nested_group ? id : NULL};
-	rc = check_limits(&s, err);
+	rc = s.signals < 0 ? rein_err_errno(err, "signalfd") : check_limits(&s, err);
 	/* before the plan, which says what the box is to trust */
 	if (rc == 0 && rein_gate_wanted(spec))
 		rc = rein_gate_start(spec, box_program, &s.gate, err);
