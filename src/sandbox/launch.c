@@ -493,8 +493,11 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	struct rusage ru = {0};
 	int rc;
 
-	if (s->signals < 0)
-		return rein_err_errno(err, "signalfd");
+	if (s->signals < 0) {
+		rein_err_errno(err, "signalfd");
+		rein_gate_end(&s->gate); /* one that inspects runs already */
+		return -err->code;
+	}
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	s->orders_ns = s->started_ns + ORDERS_NS;
 	if (s->spec->timeout_ns)
