@@ -216,10 +216,8 @@ static int on_door(struct visit *v, bool looking, struct rein_err *err)
 			rc = rein_err_set(err, v->in.status, "%.*s", (int)v->in.n, v->in.bytes);
 			break;
 		case REIN_DOOR_STARTED:
-			if (fds[0] >= 0) {
-				v->relay.master = take_fd(&fds[0]);
-				fcntl(v->relay.master, F_SETFL, O_RDWR | O_NONBLOCK);
-			}
+			if (fds[0] >= 0)
+				rein_relay_begin(&v->relay, take_fd(&fds[0]));
 			v->relay.wanted = v->relay.mask & 1 && !v->quiet;
 			rein_relay_enter(&v->relay);
 			if (looking && !v->quiet)
@@ -344,8 +342,7 @@ static int begin(struct visit *v, struct rein_err *err)
 static void end(struct visit *v)
 {
 	drain(v);
-	if (v->relay.master >= 0)
-		rein_relay_drain(&v->relay);
+	rein_relay_drain(&v->relay);
 	rein_relay_leave(&v->relay);
 	for (int i = 0; i < 3; i++)
 		shut(&v->carriers[i]);

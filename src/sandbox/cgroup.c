@@ -165,8 +165,7 @@ static bool wanted(const struct rein_limits *l, enum rein_ctl ctl)
 		return l->v[REIN_LIMIT_CPU];
 	case REIN_CTL_CPUACCT:
 		return l->v[REIN_LIMIT_CPU_TIME];
-	case REIN_CTL_FREEZER:
-		return true;
+	case REIN_CTL_FREEZER: /* see rein_cgroup_freezer */
 	case REIN_CTL__MAX:
 		break;
 	}
@@ -443,28 +442,15 @@ void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *re
 	ret->refused = sum_at(pids, "pids.events", "max");
 }
 
-/* THAWED, FROZEN or in between; "frozen 1" in cgroup.events. */
-static bool is_frozen(int dir, int version)
-{
-	char text[256];
-
-	if (version == 2)
-		return number_at(dir, "cgroup.events", "frozen") == 1;
-	read_at(dir, "freezer.state", text, sizeof(text));
-	return rein_starts(text, "FROZEN");
-}
-
-int rein_cgroup_freeze(const char *path, int version, bool freeze, struct rein_err *err)
+int rein_cgroup_freeze(const char *path, bool freeze, struct rein_err *err)
 {
 	const struct timespec a_while = {.tv_nsec = 500000};
 	uint64_t end = rein_mono_ns() + 2 * REIN_NS_PER_S;
 	auto_close int dir = open_dir(path);
-	const char *name = version == 1 ? "freezer.state" : "cgroup.freeze";
-	const char *word = version == 1 ? freeze ? "FROZEN" : "THAWED" : freeze ? "1" : "0";
 
-	if (dir < 0 || write_at(dir, name, word) < 0)
+	if (dir < 0 || write_at(dir, "cgroup.freeze", freeze ? "1" : "0") < 0)
 		return rein_err_errno(err, "%s '%s'", freeze ? "freeze" : "thaw", path);
-	while (is_frozen(dir, version) != freeze) {
+	while (number_at(dir, "cgroup.events", "frozen") != freeze) {
 		if (rein_mono_ns() > end)
 			return rein_err_set(err, REIN_E_FAILED, "'%s' does not %s", path,
 					    freeze ? "freeze" : "thaw");
@@ -475,7 +461,7 @@ int rein_cgroup_freeze(const char *path, int version, bool freeze, struct rein_e
 
 const char *rein_cgroup_freezer(const struct rein_cgroup *g)
 {
-	return g->version == 1 ? g->path[REIN_CTL_FREEZER] : g->version == 2 ? g->path[0] : NULL;
+	return g->version == 2 ? g->path[0] : NULL;
 }
 
 /* Groups of a rein that is dead; one that has processes cannot be removed anyway. */

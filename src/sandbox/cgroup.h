@@ -23,7 +23,7 @@ enum rein_ctl {
 	REIN_CTL_PIDS,
 	REIN_CTL_CPU,
 	REIN_CTL_CPUACCT, /* version 1 only */
-	REIN_CTL_FREEZER, /* always there in version 2 */
+	REIN_CTL_FREEZER, /* version 2 only, and always there */
 	REIN_CTL__MAX,
 };
 
@@ -49,8 +49,11 @@ int rein_cgroup_version(char *why, size_t size);
 int rein_cgroup_make(const struct rein_limits *l, struct rein_cgroup *ret, struct rein_err *err);
 void rein_cgroup_read(const struct rein_cgroup *g, struct rein_cgroup_sample *ret);
 /* All of it stands still, or goes on, when this returns 0. */
-int rein_cgroup_freeze(const char *path, int version, bool freeze, struct rein_err *err);
-/* Its freezer's directory; NULL: it has none. */
+int rein_cgroup_freeze(const char *path, bool freeze, struct rein_err *err);
+/*
+ * Its freezer's directory; NULL: it has none. Version 1's is left alone: what it holds cannot be killed
+ * before somebody thaws it, and a box must not outlive whoever would.
+ */
 const char *rein_cgroup_freezer(const struct rein_cgroup *g);
 /* The box is dead: take the group away, and those of reins that died. NULL-safe by `version`. */
 void rein_cgroup_remove(struct rein_cgroup *g);

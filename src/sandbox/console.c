@@ -2,7 +2,6 @@
 /* See console.h. */
 #include "sandbox/console.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -71,8 +70,7 @@ static void resume(struct rein_console *c, int control)
 
 void rein_console_begin(struct rein_console *c, int master)
 {
-	c->relay.master = master;
-	fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK);
+	rein_relay_begin(&c->relay, master);
 	rein_relay_enter(&c->relay);
 }
 

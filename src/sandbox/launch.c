@@ -58,6 +58,7 @@ struct session {
 	bool ready;		 /* the box is built */
 	bool failed, ended;	 /* a final message came */
 	bool paused;		 /* by order: nothing in the box runs, its time stands still */
+	bool unfrozen;		 /* but not by its freezer */
 	uint64_t paused_ns;	 /* since when */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
 	struct rein_box_note end;
@@ -120,13 +121,6 @@ static void kill_box(struct session *s, enum rein_box_end why)
 	if (s->why == REIN_BOX_LOST && !s->ended)
 		s->why = why;
 	sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
-	/* what is frozen dies when it thaws */
-	if (s->paused && rein_cgroup_freezer(&s->keeper.group)) {
-		struct rein_err ignored = {0};
-
-		rein_cgroup_freeze(rein_cgroup_freezer(&s->keeper.group), s->keeper.group.version, false,
-				   &ignored);
-	}
 }
 
 /*
@@ -142,8 +136,11 @@ static void pause_box(struct session *s, bool on)
 	if (s->paused == on)
 		return;
 	s->paused = on;
-	if (!freezer ||
-	    rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored) < 0)
+	if (on)
+		s->unfrozen = !freezer || rein_cgroup_freeze(freezer, true, &ignored) < 0;
+	else if (freezer)
+		rein_cgroup_freeze(freezer, false, &ignored);
+	if (s->unfrozen)
 		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
 						     .status = on ? SIGSTOP : SIGCONT,
 						     .sys = 2});
@@ -496,8 +493,11 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	struct rusage ru = {0};
 	int rc;
 
-	if (s->signals < 0)
-		return rein_err_errno(err, "signalfd");
+	if (s->signals < 0) {
+		rein_err_errno(err, "signalfd");
+		rein_gate_end(&s->gate); /* one that inspects runs already */
+		return -err->code;
+	}
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	s->orders_ns = s->started_ns + ORDERS_NS;
 	if (s->spec->timeout_ns)

@@ -234,11 +234,13 @@ static void pause_it(struct rein_ocirun *s, bool on)
 	if (s->paused == on)
 		return;
 	s->paused = on;
-	if (freezer)
-		rein_cgroup_freeze(freezer, s->keeper.group.version, on, &ignored);
-	else if (s->control >= 0)
+	if (on)
+		s->unfrozen = !freezer || rein_cgroup_freeze(freezer, true, &ignored) < 0;
+	else if (freezer)
+		rein_cgroup_freeze(freezer, false, &ignored);
+	if (s->unfrozen && s->control >= 0)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
-	else
+	else if (s->unfrozen)
 		rein_runtime_tell(s->backend, s->root.path, on ? "pause" : "resume", s->id, NULL);
 	if (s->spec->watch)
 		s->spec->watch->paused(s->spec->watch->arg, on);
@@ -413,7 +415,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	s.bundle = (struct rein_bundle){.spec = spec, .dir = bundle, .executor = s.backend->executor ? box_program : NULL,
 					/* below the group it was started in, which has the limits */
 					.group = s.backend->nested_group ? id : NULL};
-	rc = check_limits(&s, err);
+	rc = s.signals < 0 ? rein_err_errno(err, "signalfd") : check_limits(&s, err);
 	/* before the plan, which says what the box is to trust */
 	if (rc == 0 && rein_gate_wanted(spec))
 		rc = rein_gate_start(spec, box_program, &s.gate, err);

@@ -49,6 +49,7 @@ struct rein_ocirun {
 	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;
 	bool paused, listed, ready;
+	bool unfrozen; /* paused, but not by its freezer */
 	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
 };
 

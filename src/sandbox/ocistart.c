@@ -165,6 +165,12 @@ int rein_ocirun_start_(struct rein_ocirun *s, struct rein_err *err)
 	if (s->pid < 0)
 		return rein_err_errno(err, "fork");
 	s->pidfd = sys_pidfd_open(s->pid, 0);
+	if (s->pidfd < 0) { /* nobody would see its end */
+		rein_err_errno(err, "pidfd_open");
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, NULL, 0);
+		return -err->code;
+	}
 	if (read(ours, &why, sizeof(why)) == (ssize_t)sizeof(why)) {
 		waitpid(s->pid, NULL, 0);
 		*err = why;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -34,6 +35,26 @@ void rein_relay_prepare(struct rein_relay *r, struct rein_plan_setup *setup)
 	r->wanted = (r->mask & 3) == 3 && rein_relay_foreground(r);
 	if (r->wanted)
 		setup->flags |= REIN_PLAN_FOREGROUND;
+}
+
+/*
+ * The user's terminal may not take anything for as long as it likes, and whoever waits for it in write(2) keeps no
+ * time, no limit and no order meanwhile. That one does not wait is said of an opened file, which is also others', so
+ * the terminal is opened once more. Where that is not allowed it is written to as it is.
+ */
+void rein_relay_begin(struct rein_relay *r, int master)
+{
+	char path[32];
+	int own;
+
+	r->master = master;
+	fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", r->output);
+	own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own < 0)
+		return;
+	r->output = own;
+	r->own_output = true;
 }
 
 bool rein_relay_foreground(const struct rein_relay *r)
@@ -205,4 +226,7 @@ void rein_relay_drain(struct rein_relay *r)
 	}
 	rein_closep_(&r->master);
 	r->master = -1;
+	if (r->own_output)
+		rein_closep_(&r->output), r->output = -1;
+	r->own_output = false;
 }

@@ -23,6 +23,7 @@
 struct rein_relay {
 	unsigned mask; /* which of 0, 1, 2 are terminals; 0: nothing to relay */
 	int input, output;
+	bool own_output; /* ours to close: see rein_relay_begin */
 	int master; /* owned; -1 until the box hands it over */
 	bool wanted; /* the command uses the terminal */
 	bool raw, ended;
@@ -36,6 +37,8 @@ struct rein_relay {
 
 /* Look at 0, 1 and 2, note what the box's terminal must be like. */
 void rein_relay_prepare(struct rein_relay *r, struct rein_plan_setup *setup);
+/* The box's terminal is there; it is the relay's from now on. */
+void rein_relay_begin(struct rein_relay *r, int master);
 /* Are we in the foreground of the user's terminal? */
 bool rein_relay_foreground(const struct rein_relay *r);
 void rein_relay_enter(struct rein_relay *r); /* raw, if wanted and in the foreground */

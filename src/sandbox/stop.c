@@ -17,8 +17,6 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "base/strlist.h"
-#include "sandbox/cgroup.h"
 #include "sys/sys.h"
 
 #define PATIENCE_NS (10 * REIN_NS_PER_S)
@@ -34,7 +32,6 @@ struct rein_stop {
 	int proc;
 	uint64_t begun_ns;
 	size_t processes;
-	struct rein_strlist frozen; /* version 1 groups that may be */
 };
 
 void rein_stop_free(struct rein_stop *s)
@@ -44,7 +41,6 @@ void rein_stop_free(struct rein_stop *s)
 	for (size_t i = 0; i < s->n; i++)
 		rein_closep_(&s->v[i].pidfd);
 	rein_free(s->v);
-	rein_strlist_done(&s->frozen);
 	rein_closep_(&s->proc);
 	rein_free(s);
 }
@@ -230,8 +226,6 @@ int rein_stop_add(struct rein_stop *s, const struct rein_live_list *l, const cha
 		snprintf(pid, sizeof(pid), "%d", (int)l->v[i].box);
 		if (pidfd >= 0 && add(s, pidfd, pid_space(s->proc, pid), err) < 0)
 			return -err->code;
-		if (l->v[i].group_version == 1 && rein_strlist_add(&s->frozen, l->v[i].group) < 0)
-			return rein_err_nomem(err);
 	}
 	return extra ? find_unlisted(s->proc, extra, s, err) : 0;
 }
@@ -243,13 +237,8 @@ void rein_stop_count(struct rein_stop *s)
 
 int rein_stop_kill(struct rein_stop *s, struct rein_err *err)
 {
-	struct rein_err ignored = {0};
-
 	for (size_t i = 0; i < s->n; i++)
 		sys_pidfd_send_signal(s->v[i].pidfd, SIGKILL);
-	/* what is frozen dies when it thaws */
-	for (size_t i = 0; i < s->frozen.n; i++)
-		rein_cgroup_freeze(s->frozen.v[i], 1, false, &ignored);
 	return wait_for_all(s, s->begun_ns + PATIENCE_NS, err);
 }
 

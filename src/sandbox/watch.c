@@ -62,8 +62,10 @@ static int open_path(pid_t pid, int box_root, int dirfd, const char *path, int n
 					   RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 		if (fd >= 0 || dir < 0 || (errno != EXDEV && errno != ELOOP))
 			return fd;
-		if (!rein_caller_base(pid, box_root, dirfd, full, PATH_MAX))
+		if (!rein_caller_base(pid, box_root, dirfd, full, PATH_MAX)) {
+			errno = EXDEV; /* not: it is not there */
 			return -1;
+		}
 		snprintf(full + strlen(full), sizeof(full) - strlen(full), "/%s", path);
 		path = full;
 	}

@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/audit.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,6 +15,8 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/clock.h"
+#include "base/str.h"
+#include "sandbox/watch.h"
 #include "sys/sys.h"
 
 /* Which argument is the path and which the words; dir: the directory's descriptor, or -1. */
@@ -184,30 +184,22 @@ static int32_t parent_of(pid_t pid)
 	return p && sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* A search along PATH asks for many files that are not there: those are no executions. */
+/*
+ * A search along PATH asks for many files that are not there: those are no executions. The way is the
+ * caller's, links on it lead through the box's tree; the last one itself is enough. Whoever changed his root
+ * sees other files; he is the box's own and this is for the record.
+ */
 static bool is_there(int box_root, pid_t pid, const struct call *c, const struct seccomp_notif *n,
 		     const char *path)
 {
-	char full[PATH_MAX + 64];
-	struct stat st;
+	int dirfd = c->dir < 0 ? AT_FDCWD : (int)n->data.args[c->dir];
+	auto_close int fd = -1;
 
-	if (!*path) /* execveat of a descriptor */
+	/* execveat of a descriptor; a process or descriptor by name, which is the caller's own "self" */
+	if (!*path || rein_starts(path, "/proc/") || rein_starts(path, "/dev/fd/"))
 		return true;
-	/* whoever changed his root sees other files; he is the box's own and this is for the record
-	 */
-	if (*path == '/' && box_root >= 0)
-		return fstatat(box_root, path + strspn(path, "/"), &st,
-			       AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0 ||
-		       errno != ENOENT;
-	if (*path == '/')
-		snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path);
-	else if (c->dir < 0 || (int)n->data.args[c->dir] == AT_FDCWD)
-		snprintf(full, sizeof(full), "/proc/%d/cwd/%s", (int)pid, path);
-	else
-		snprintf(full, sizeof(full), "/proc/%d/fd/%d/%s", (int)pid,
-			 (int)n->data.args[c->dir], path);
-	/* a link's target is looked up in our own tree: the link itself is enough */
-	return lstat(full, &st) == 0 || errno != ENOENT;
+	fd = rein_watch_open(pid, box_root, dirfd, path, true);
+	return fd >= 0 || errno != ENOENT;
 }
 
 int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n, int box_root)

@@ -151,6 +151,18 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	rein start -q
 }
 
+@test "pause: a box that stands still dies with its rein" {
+	local b
+	for b in box $(if is_root && command -v crun >/dev/null; then echo oci:crun; fi); do
+		start_box --backend "$b" --limit memory=200M -- sleep 85.$MARK
+		until_true 10 pgrep -f "^sleep 85.$MARK"
+		run -0 rein pause "$(boxes)"
+		kill -9 $last
+		wait $last || true
+		until_true 5 bash -c '! pgrep -f "^sleep 85.$MARK"' || die "$b: it lives on: $(pgrep -af "^sleep 85.$MARK")"
+	done
+}
+
 @test "stop: without registry and state, and where nothing can be written" {
 	start_box -- sleep 84.$MARK
 	rm -rf "$REIN_STATE/live" "$REIN_STATE/orders"

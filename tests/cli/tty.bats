@@ -134,3 +134,28 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	local l
 	for l in "${lines[@]}"; do [ ${#l} -le 70 ] || die "${#l} columns: $l"; done
 }
+
+@test "a terminal that takes nothing more keeps nobody from ending the box in time" {
+	run -0 python3 - "$BASHPID" <<-'END'
+	import os, pty, subprocess, sys, time
+	mark = "stuck-" + sys.argv[1]
+	pid, fd = pty.fork()
+	if pid == 0:
+	    os.execvp("rein", ["rein", "run", "-q", "--discard", "--timeout", "1s", "--", "yes", mark])
+	def runs():
+	    return subprocess.run(["pgrep", "-f", "^yes " + mark], stdout=subprocess.DEVNULL).returncode == 0
+	def await_(what, seconds):
+	    end = time.monotonic() + seconds
+	    while not what():
+	        assert time.monotonic() < end, what
+	        time.sleep(0.05)
+	await_(runs, 10)
+	await_(lambda: not runs(), 10)  # nobody reads what it writes
+	try:
+	    while os.read(fd, 65536):
+	        pass
+	except OSError:
+	    pass
+	assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 124
+	END
+}

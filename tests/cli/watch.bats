@@ -28,6 +28,17 @@ assert e["list"][1]["level"] == "safe"' <<<"$stderr"
 	has "$stderr" '"execs":null'
 }
 
+@test "watch: what is reached through links of the box, or by a name of its own, is an execution, too" {
+	run -0 --separate-stderr rein run --json --watch --discard --approve -- sh -c 'mkdir /tmp/real; cp /bin/true /tmp/real/t
+		ln -s /tmp/real /tmp/link; /tmp/link/t a; cd /tmp; link/t b; cd real; ../link/t c
+		bash -c "exec -a self /proc/self/exe -c :"; PATH=/nowhere:/bin true; bash -c "PATH=/nowhere:/tmp/none:/bin; exec true d"'
+	execs '
+argvs = [x["argv"] for x in e["list"]]
+for want in ["/tmp/link/t", "a"], ["link/t", "b"], ["../link/t", "c"], ["self", "-c", ":"], ["true", "d"]:
+    assert want in argvs, (want, argvs)
+assert not any("/no" in x["path"] for x in e["list"]), e' <<<"$stderr"
+}
+
 @test "watch: long words and many words are cut and said to be" {
 	run -0 --separate-stderr rein run --json --watch --discard -- sh -c 'touch x; /bin/true $(seq 1 500); /bin/true "$(head -c 100000 /dev/zero | tr "\0" y)"'
 	execs '
