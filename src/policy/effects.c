@@ -4,8 +4,10 @@
  * secret), then asks how many there are, how many lines, which share of the tree. Without a rule
  * that speaks, what happened may stay.
  */
+#include <limits.h>
 #include <sys/stat.h>
 
+#include "model/call.h"
 #include "policy/internal.h"
 
 enum type_bit { TYPE_FILE, TYPE_DIRECTORY, TYPE_SYMLINK, TYPE_EXECUTABLE, TYPE_SETUID, TYPE_SPECIAL };
@@ -62,10 +64,23 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 	return !r->except.n || match_path(&r->except, path, false, at) != MATCH_YES;
 }
 
+/* These names are known to the last byte: what would say "anything" in a word of a command is a byte like others. */
+static void make_plain(char *name)
+{
+	for (; *name; name++)
+		if (*name >= REIN_WORD_ANY && *name <= REIN_WORD_ONE)
+			*name = REIN_WORD_ONE + 1;
+}
+
 static void count(const struct rein_policy *p, const struct rein_outcome *o, struct tally *tallies)
 {
-	struct place at = {o->workspace ? o->workspace : "/", o->home ? o->home : "/"};
-	char path[8192];
+	char path[8192], workspace[PATH_MAX], home[PATH_MAX];
+	const struct place at = {workspace, home};
+
+	snprintf(workspace, sizeof(workspace), "%s", o->workspace ? o->workspace : "/");
+	snprintf(home, sizeof(home), "%s", o->home ? o->home : "/");
+	make_plain(workspace);
+	make_plain(home);
 
 	for (size_t i = 0; i < o->changes->n; i++) {
 		const struct rein_change *c = &o->changes->v[i];
@@ -77,6 +92,7 @@ static void count(const struct rein_policy *p, const struct rein_outcome *o, str
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s", rein_streq(root, "/") ? "" : root, *c->path ? "/" : "",
 			 c->path);
+		make_plain(path);
 		for (size_t k = 0; k < p->live_effects.n; k++) {
 			struct tally *t = &tallies[k];
 

@@ -483,6 +483,11 @@ static void test_effects(void **state)
 		{"build/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{"bin/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{"x", REIN_CHANGE_META, S_IFREG | 04755, "effects.setuid"},
+		/* bytes that mean "anything" in the words of a command are nothing special in a name */
+		{".github/workflows/a\001.yml", REIN_CHANGE_CREATED, S_IFREG | 0644, "effects.ci"},
+		{".github/workflows/\002", REIN_CHANGE_DELETED, S_IFREG | 0644, "effects.ci"},
+		{"a\003/.git/hooks/pre-push", REIN_CHANGE_CREATED, S_IFREG | 0755, "effects.git-hooks"},
+		{".git/hooks/\001.sample", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 	};
 	struct rein_policy *p = with(NULL, NULL);
 
