@@ -37,12 +37,12 @@ static uint32_t types_of(const struct rein_change *c)
 	return bits;
 }
 
-/* Times of directories above a change, sources of renames, and what is left out say nothing. */
+/* Times of directories above a change and what is left out say nothing. */
 static bool is_noise(const struct rein_change *c)
 {
 	uint32_t mode = c->after.mode ? c->after.mode : c->before.mode;
 
-	return c->skipped || c->renamed_away ||
+	return c->skipped ||
 	       (c->kind == REIN_CHANGE_META && S_ISDIR(mode) && !(c->what & ~REIN_WHAT_TIMES));
 }
 
@@ -51,6 +51,8 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 {
 	if (r->change && !(r->change & (1u << c->kind)))
 		return false;
+	if (c->renamed_away && !r->path.n)
+		return false; /* the file is still there: only who names the place misses it */
 	if (r->type ? !(r->type & types) : !r->path.n && (types & (1u << TYPE_DIRECTORY)))
 		return false; /* files are counted, not the directories around them */
 	if (r->untracked && (r->untracked == TRI_YES) != (f && (f->bits & REIN_CHANGE_UNTRACKED)))

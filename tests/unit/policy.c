@@ -518,6 +518,23 @@ static struct rein_changes deletions(unsigned n, const char *dir)
 	return c;
 }
 
+/* Who names a path is told that it was moved away; who counts what is lost is not. */
+static void test_effects_of_moves(void **state)
+{
+	struct rein_policy *p = with(NULL, NULL);
+	struct rein_changes c = {0};
+
+	(void)state;
+	add_change(&c, ".rein.yaml", REIN_CHANGE_DELETED, S_IFREG | 0644);
+	c.v[0].renamed_away = true;
+	assert_string_equal(judge(p, &c, 100, NULL).rule, "effects.rein-files");
+	c = deletions(150, "src");
+	for (size_t i = 0; i < c.n; i++)
+		c.v[i].renamed_away = true;
+	assert_int_equal(judge(p, &c, 200, NULL).decide, REIN_ALLOW);
+	rein_policy_free(p);
+}
+
 static void test_effects_in_numbers(void **state)
 {
 	struct rein_policy *p = with(NULL, NULL);
@@ -740,6 +757,7 @@ int main(void)
 		cmocka_unit_test(test_circumstances),
 		cmocka_unit_test(test_on_trial),
 		cmocka_unit_test(test_effects),
+		cmocka_unit_test(test_effects_of_moves),
 		cmocka_unit_test(test_effects_in_numbers),
 		cmocka_unit_test(test_replaced_by_id),
 		cmocka_unit_test(test_check_finds_dead_rules),
