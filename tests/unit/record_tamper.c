@@ -238,6 +238,37 @@ static void files_removed_exchanged_replaced(void **state)
 	say_found("a file removed or exchanged");
 }
 
+/* Whoever has no key removes the oldest segments and puts a line at the end that says they were pruned. */
+static void pruning_is_signed_for(void **state)
+{
+	auto_buf struct rein_buf forged = REIN_BUF(1 << 20);
+	struct rein_record *r = NULL;
+	struct rein_err err = {0};
+	struct rein_event ev = {.type = REIN_EV_REQUEST};
+	char path[256];
+
+	(void)state;
+	path_of(0, path);
+	assert_int_equal(unlink(path), 0);
+	rein_buf_add(&forged, file[2].p, file[2].n);
+	rein_buf_cstr(&forged, "{\"v\":1,\"type\":\"prune\",\"time\":\"2026-01-01T00:00:00.000000000Z\","
+			       "\"id\":\"0000000000000001\",\"extra\":{\"first_line_kept\":\"1000\"}}\n");
+	store(2, forged.p, forged.n);
+	assert_false(whole());
+	/* nor does the next writer make it his own */
+	assert_int_equal(rein_record_open(dir, &(struct rein_record_options){.segment_bytes = 1 << 20}, &r, &err), 0);
+	assert_int_equal(rein_record_append(r, &ev, true, &err), 0);
+	rein_record_close(r);
+	assert_false(whole());
+	restore(0);
+	assert_true(whole());
+	load(2);
+	load(3);
+	assert_null(memmem(file[2].p, file[2].n, "\"prune\"", 7));
+	assert_non_null(memmem(file[2].p, file[2].n, "\"repair\"", 8));
+	say_found("a pruning made up");
+}
+
 static void append_refuses_a_cut_log(void **state)
 {
 	struct rein_record *r = NULL;
@@ -302,6 +333,7 @@ int main(void)
 		cmocka_unit_test(every_line_removed_doubled_swapped),
 		cmocka_unit_test(every_cut),
 		cmocka_unit_test(files_removed_exchanged_replaced),
+		cmocka_unit_test(pruning_is_signed_for),
 		cmocka_unit_test(append_refuses_a_cut_log),
 		cmocka_unit_test(going_back_in_time_needs_an_anchor),
 	};
