@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "model/event.h"
+#include "record/merkle.h"
 
 #define FILES 4 /* three segments and the head file */
 
@@ -269,6 +270,64 @@ static void pruning_is_signed_for(void **state)
 	say_found("a pruning made up");
 }
 
+/* As in logstate.c. */
+struct slot {
+	uint32_t magic, flags;
+	uint8_t boot[16];
+	uint64_t gen, segment, offset, last_head, n;
+	uint8_t pub[32];
+	struct rein_hash peak[REIN_MERKLE_PEAKS];
+	uint8_t check[16];
+};
+
+/* The same, with a state that says the line was there when the last writer left: with all but the key. */
+static void a_state_is_the_writers(void **state)
+{
+	static const char line[] = "{\"v\":1,\"type\":\"prune\",\"time\":\"2026-01-01T00:00:00.000000000Z\","
+				   "\"id\":\"0000000000000001\",\"extra\":{\"first_line_kept\":\"1000\"}}\n";
+	auto_buf struct rein_buf forged = REIN_BUF(1 << 20);
+	struct rein_event ev = {.type = REIN_EV_REQUEST};
+	struct rein_record *r = NULL;
+	struct rein_err err = {0};
+	struct rein_merkle tree = {0};
+	struct rein_hash leaf;
+	uint8_t sum[32];
+	char path[256];
+	struct slot s[2];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/audit/state", dir);
+	{
+		auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+		unsigned last;
+
+		assert_true(pread(fd, &s[0], sizeof(s[0]), 0) == sizeof(s[0]) &&
+			    pread(fd, &s[1], sizeof(s[1]), 2048) == sizeof(s[1]));
+		last = s[1].gen > s[0].gen;
+		assert_true(s[last].offset == file[2].n);
+		tree.n = s[last].n;
+		memcpy(tree.peak, s[last].peak, sizeof(tree.peak));
+		rein_merkle_leaf(line, sizeof(line) - 2, &leaf);
+		rein_merkle_push(&tree, &leaf);
+		s[last].n = tree.n;
+		memcpy(s[last].peak, tree.peak, rein_merkle_npeaks(tree.n) * sizeof(tree.peak[0]));
+		s[last].offset += sizeof(line) - 1;
+		rein_sha256(&s[last], offsetof(struct slot, check), sum);
+		memcpy(s[last].check, sum, sizeof(s[last].check));
+		assert_true(pwrite(fd, &s[last], sizeof(s[last]), last * 2048) == sizeof(s[last]));
+	}
+	rein_buf_add(&forged, file[2].p, file[2].n);
+	rein_buf_add(&forged, line, sizeof(line) - 1);
+	store(2, forged.p, forged.n);
+	assert_int_equal(rein_record_open(dir, &(struct rein_record_options){.segment_bytes = 1 << 20}, &r, &err), 0);
+	assert_int_equal(rein_record_append(r, &ev, true, &err), 0);
+	rein_record_close(r);
+	assert_true(whole());
+	load(3);
+	load(2);
+	assert_null(memmem(file[2].p, file[2].n, "\"prune\"", 7));
+}
+
 static void append_refuses_a_cut_log(void **state)
 {
 	struct rein_record *r = NULL;
@@ -334,6 +393,7 @@ int main(void)
 		cmocka_unit_test(every_cut),
 		cmocka_unit_test(files_removed_exchanged_replaced),
 		cmocka_unit_test(pruning_is_signed_for),
+		cmocka_unit_test(a_state_is_the_writers),
 		cmocka_unit_test(append_refuses_a_cut_log),
 		cmocka_unit_test(going_back_in_time_needs_an_anchor),
 	};
