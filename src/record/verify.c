@@ -512,6 +512,10 @@ static int verify_dir(int dirfd, struct verifier *v, struct rein_err *err)
 		v->begun = false; /* its segment was pruned: from the oldest that is left */
 		memset(&v->tree, 0, sizeof(v->tree));
 	}
+	if (rc == 0 && v->begun && x.nseg && v->segment > x.seg[x.nseg - 1])
+		rc = rein_err_set(err, REIN_E_INVALID,
+				  "the log ends in segment %llu but it was verified up to segment %llu: it was cut",
+				  (unsigned long long)x.seg[x.nseg - 1], (unsigned long long)v->segment);
 	if (rc == 0 && v->begun) {
 		v->res->head.n = v->tree.n ? v->tree.n - 1 : 0;
 		memcpy(v->res->head.pub, v->pub, 32);

@@ -358,6 +358,8 @@ static void going_back_in_time_needs_an_anchor(void **state)
 	struct rein_err err = {0};
 	struct rein_event ev = {.type = REIN_EV_REQUEST};
 	auto_buf struct rein_buf seg = REIN_BUF(1 << 20), head = REIN_BUF(1 << 20);
+	char path[256], older[512], *at;
+	size_t n;
 
 	(void)state;
 	load(2);
@@ -371,11 +373,28 @@ static void going_back_in_time_needs_an_anchor(void **state)
 	load(3);
 	{
 		auto_close int fd = open(anchor, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-		size_t n = (size_t)((char *)memchr(file[3].p, '\n', file[3].n) - file[3].p) + 1;
 
+		n = (size_t)((char *)memchr(file[3].p, '\n', file[3].n) - file[3].p) + 1;
 		assert_true(write(fd, file[3].p, n) == (ssize_t)n);
 	}
 	assert_int_equal(verify_with(&with), 0);
+	store(2, seg.p, seg.n);
+	store(3, head.p, head.n);
+	/* or the place up to which it was verified, in this segment or in one that is gone */
+	assert_int_equal(verify_with(&(struct rein_verify_options){.incremental = true}), -REIN_E_INVALID);
+	path_of(2, path);
+	assert_int_equal(unlink(path), 0);
+	at = (char *)memrchr(file[1].p, '\n', file[1].n - 1) + 1;
+	n = (size_t)snprintf(older, sizeof(older), "%.*s{\"segment\":2,\"offset\":%zu}",
+			     (int)(file[1].p + file[1].n - at), at, file[1].n);
+	memset(older + n, ' ', sizeof(older) - n);
+	older[sizeof(older) - 1] = '\n';
+	store(3, older, sizeof(older));
+	assert_int_equal(verify_with(&(struct rein_verify_options){.incremental = true}), -REIN_E_INVALID);
+	assert_true(whole()); /* by itself it is */
+	restore(2);
+	restore(3);
+	assert_true(whole());
 	store(2, seg.p, seg.n);
 	store(3, head.p, head.n);
 	assert_true(whole());
