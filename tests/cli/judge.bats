@@ -283,6 +283,23 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq file1 1 "$(cat file1)"
 }
 
+@test "validate: also before what a failed command did is committed" {
+	printf 'version: 1\nvalidate: ["test ! -e bad"]\n' >p.yaml
+	printf 'version: 1\non_failure: commit\n' >q.yaml
+	local how
+	for how in '-p q.yaml' --on-failure=commit --commit; do
+		# shellcheck disable=SC2086
+		run j -p p.yaml $how -- sh -c 'touch bad; exit 3'
+		has "$output" "must succeed before a commit"
+		[ ! -e bad ]
+		# shellcheck disable=SC2086
+		run j -p p.yaml $how -- sh -c 'touch good; exit 3'
+		eq "$how" 3 "$status"
+		[ -e good ]
+		rm good
+	done
+}
+
 @test "validate: the transaction is its command's, and whom its checks tried to reach is told" {
 	printf 'version: 1\nvalidate: ["for i in 1 2 3 4 5 6 7 8 9; do getent hosts n$i.example.org; done; true", "ls file1"]\n' >p.yaml
 	run --separate-stderr j -p p.yaml --json --watch --net restricted --allow-host ok.example.org --commit -- \
