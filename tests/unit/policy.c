@@ -208,6 +208,41 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+/* [P3]: in which environment it is, and who approves there */
+static void test_project_and_environments(void **state)
+{
+	static const char user[] = "version: 1\n"
+				   "environment: production\n"
+				   "environments: {production: {tier: approve, approvers: [ops], minimum: 2}}\n"
+				   "rules:\n"
+				   "  - {id: k, match: {program: kubectl, environment: production}, decide: deny}\n"
+				   "  - {id: t, match: {program: touch, environment: tests}, decide: allow}\n";
+	struct rein_policy *p = with(user, "version: 1\n"
+					   "environments: {production: {tier: approve, approvers: [me], minimum: 1}}\n"
+					   "rules: [{id: h, match: {program: touch}, decide: hold, approvers: [me]}]\n");
+	struct rein_decision d = decide(p, "touch a");
+
+	(void)state;
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_int_equal(d.minimum, 2);
+	assert_int_equal(d.n_approvers, 1);
+	assert_string_equal(d.approvers[0], "ops");
+	rein_policy_free(p);
+	p = with(user, "version: 1\nenvironment: elsewhere\n");
+	assert_int_equal(decide(p, "kubectl get pods").decide, REIN_DENY);
+	rein_policy_free(p);
+	p = with("version: 1\nrules: [{id: k, match: {program: kubectl, environment: development}, decide: deny}]\n",
+		 "version: 1\nenvironment: elsewhere\n");
+	assert_int_equal(decide(p, "kubectl get pods").decide, REIN_DENY);
+	rein_policy_free(p);
+	/* what only tightens is taken at its word */
+	p = with(NULL, "version: 1\nenvironment: production\nenvironments: {production: {tier: approve, minimum: 3}}\n");
+	d = decide(p, "touch a");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_int_equal(d.minimum, 3);
+	rein_policy_free(p);
+}
+
 static void test_project_only_tightens(void **state) /* [P3] */
 {
 	static const char project[] = "version: 1\n"
@@ -751,6 +786,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_project_and_environments),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
 		cmocka_unit_test(test_alerts_of_layers),
