@@ -142,6 +142,7 @@ static int fill(struct run_args *a, char **argv, struct rein_run_opts *o, struct
 		.timeout_ns = a->timeout_ns,
 		.idle_timeout_ns = a->idle_ns,
 		.discard = a->fate.decision == REIN_FATE_DISCARD,
+		.commit = a->fate.on_failure ? a->fate.on_failure == 1 : a->fate.decision == REIN_FATE_COMMIT,
 		.writable = a->writable,
 		.warm_ns = a->warm_ns,
 		.profile = a->profile,

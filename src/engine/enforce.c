@@ -78,6 +78,13 @@ static bool was_ended(const struct rein_run *r)
 	return r->result.end != REIN_BOX_EXITED && r->result.end != REIN_BOX_SIGNALED;
 }
 
+/* Without a person: what failed is committed only by who says so. */
+static bool may_commit(const struct rein_run_opts *o, const struct rein_run *r)
+{
+	return !was_ended(r) &&
+	       (!r->result.status || o->commit || r->settings.on_failure == REIN_FAILURE_COMMIT);
+}
+
 /* What cannot be judged is not lost, and not committed: it waits for a person. */
 static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, struct rein_aftermath *a,
 			 struct rein_err *err)
@@ -122,7 +129,7 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 		return 0;
 	if (judge_or_hold(o, r, &a, err) < 0)
 		return -err->code;
-	if (!was_ended(r) && !r->result.status && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
+	if (may_commit(o, r) && rein_decision_enforced(&r->judged.after) == REIN_ALLOW) {
 		int rc = rein_validate(e, o, r, err);
 
 		/* what the checks themselves wrote, and whom they reached, is judged as well */

@@ -49,6 +49,7 @@ struct rein_run_opts {
 	struct rein_strlist sockets;	/* local sockets of the host that are seen */
 	uint64_t timeout_ns, idle_timeout_ns;
 	bool discard;  /* whatever it does is to be thrown away */
+	bool commit;   /* also when it fails, if nothing objects */
 	bool writable; /* the trees can be written to, though its text says that it only reads */
 	uint64_t warm_ns; /* keep the overlay so long for the next run, if this one changes nothing; 0: do not */
 	const char *profile;	   /* of limits, from the policy; or NULL */

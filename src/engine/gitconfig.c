@@ -18,9 +18,11 @@ static const char *const keys[] = {
 	"defaultkeycommand", "packobjectshook", "uploadpack", "receivepack", "vcs",
 	"templatedir", "browser",      "man",	     "alternaterefscommand", "update",
 	"attributesfile", "smtpserver", "sendemail", "tool",	   "guitool",	    "cvsps",
+	"difffilter", "recentobjectshook", "tocmd",  "cccmd",	   "headercmd",	    "sendmailcmd",
+	"tunnel",     "httpd",	       "path",
 };
-/* Sections of which every key counts. */
-static const char *const sections[] = {"alias", "include", "includeif", "filter", "pager", "trailer", "hook"};
+/* Sections of which every key counts; [protocol] can let a remote's address be a command (ext::). */
+static const char *const sections[] = {"alias", "include", "includeif", "filter", "pager", "trailer", "hook", "protocol"};
 
 static bool is_one_of(const char *const *v, size_t n, struct rein_str word)
 {
@@ -39,29 +41,50 @@ static struct rein_str word_at(struct rein_str line, size_t at)
 	return (struct rein_str){line.p + at, n - at};
 }
 
-/* A section's head on this line says which one it is, also when a key follows on the same line. */
-static bool names_program(struct rein_str line, bool *in_section)
-{
-	size_t at = 0;
+/* The head above a line: another one makes the same line another setting. */
+struct head {
+	struct rein_str text;
+	bool counts; /* every key below it does */
+};
 
+static size_t skip_space(struct rein_str line, size_t at)
+{
 	while (at < line.n && isspace((unsigned char)line.p[at]))
 		at++;
-	if (at == line.n || line.p[at] == '#' || line.p[at] == ';')
-		return false;
-	if (line.p[at] == '[') {
-		struct rein_str rest = {line.p + at, line.n - at};
-		const char *end = memrchr(rest.p, ']', rest.n);
+	return at;
+}
 
-		*in_section = is_one_of(sections, ARRAY_SIZE(sections), word_at(line, at + 1));
+/* Behind '[name "sub"]', in which a bracket may be quoted. 0: it has no end. */
+static size_t head_end(struct rein_str line, size_t at)
+{
+	for (bool quoted = false; at < line.n; at++) {
+		if (line.p[at] == '"')
+			quoted = !quoted;
+		else if (quoted && line.p[at] == '\\')
+			at++;
+		else if (!quoted && line.p[at] == ']')
+			return at + 1;
+	}
+	return 0;
+}
+
+/* Heads, of which a line may have several, and then perhaps a key. */
+static bool names_program(struct rein_str line, struct head *under)
+{
+	size_t at = skip_space(line, 0);
+
+	while (at < line.n && line.p[at] == '[') {
+		size_t end = head_end(line, at);
+
 		if (!end)
 			return true; /* not a head as git writes it */
-		at = (size_t)(end - line.p) + 1;
-		while (at < line.n && isspace((unsigned char)line.p[at]))
-			at++;
-		if (at == line.n || line.p[at] == '#' || line.p[at] == ';')
-			return false;
+		*under = (struct head){{line.p + at, end - at},
+				       is_one_of(sections, ARRAY_SIZE(sections), word_at(line, at + 1))};
+		at = skip_space(line, end);
 	}
-	return *in_section || is_one_of(keys, ARRAY_SIZE(keys), word_at(line, at));
+	if (at == line.n || line.p[at] == '#' || line.p[at] == ';')
+		return false;
+	return under->counts || is_one_of(keys, ARRAY_SIZE(keys), word_at(line, at));
 }
 
 static bool next_line(struct rein_str *rest, struct rein_str *line)
@@ -77,31 +100,58 @@ static bool next_line(struct rein_str *rest, struct rein_str *line)
 	return true;
 }
 
-static bool has_line(struct rein_str text, struct rein_str want)
+static bool is_same(struct rein_str a, struct rein_str b)
 {
+	return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+}
+
+/* The same line under the same head. */
+static bool has_line(struct rein_str text, struct rein_str want, const struct head *under)
+{
+	struct head at = {0};
 	struct rein_str line;
 
-	while (next_line(&text, &line))
-		if (line.n == want.n && memcmp(line.p, want.p, want.n) == 0)
+	while (next_line(&text, &line)) {
+		names_program(line, &at);
+		if (is_same(line, want) && is_same(at.text, under->text))
 			return true;
+	}
 	return false;
+}
+
+/* As git does. */
+static struct rein_str without_mark(struct rein_str text)
+{
+	const size_t n = text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	return (struct rein_str){text.p + n, text.n - n};
+}
+
+static bool is_continued(struct rein_str line)
+{
+	size_t n = line.n;
+
+	n -= n && line.p[n - 1] == '\r';
+	return n && line.p[n - 1] == '\\';
 }
 
 bool rein_gitconfig_adds_programs(struct rein_str after, struct rein_str before)
 {
-	bool in_section = false;
+	struct head under = {0};
 	struct rein_str line;
+	bool goes_on = false;
 
 	if (after.n && memchr(after.p, '\0', after.n))
 		return true;
+	after = without_mark(after);
+	before = without_mark(before);
 	while (next_line(&after, &line)) {
-		bool continued = line.n && line.p[line.n - 1] == '\\';
+		/* nobody but a trick continues a line of configuration */
+		bool suspect = goes_on | is_continued(line);
 
-		/* the same line under another section's head is another setting: heads are compared, too */
-		if (names_program(line, &in_section) && !has_line(before, line))
+		goes_on = is_continued(line);
+		if ((names_program(line, &under) || suspect) && !has_line(before, line, &under))
 			return true;
-		if (continued && !has_line(before, line))
-			return true; /* nobody but a trick continues a line of configuration */
 	}
 	return false;
 }

@@ -142,9 +142,10 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 		return -err->code;
 	if (why.code || !project)
 		return 0;
-	if (take_all(r, RW, &r->settings.writable, project, err) < 0 ||
+	/* the strictest first: a path is taken once, and a project may hide what others let be written */
+	if (take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
 	    take_all(r, RO, &r->settings.readonly, project, err) < 0 ||
-	    take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
+	    take_all(r, RW, &r->settings.writable, project, err) < 0 ||
 	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0 ||
 	    take_all(r, CANARY, &r->settings.canary, project, err) < 0)
 		return -err->code;

@@ -251,6 +251,11 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 		ret->layer = REIN_LAYER_BUILTIN;
 		ret->file = NULL;
 		ret->line = 0;
+		/* nor is it asked as the rule would have it that let it run */
+		ret->approvers = NULL;
+		ret->n_approvers = 0;
+		ret->minimum = 0;
+		ret->expires_ns = 0;
 		set_reason(ret, e ? "everything that changes something in '%s' is approved first"
 				  : "'%s' is not an environment the policy knows, so it is approved first",
 			   j->environment);

@@ -4,8 +4,10 @@
  * secret), then asks how many there are, how many lines, which share of the tree. Without a rule
  * that speaks, what happened may stay.
  */
+#include <limits.h>
 #include <sys/stat.h>
 
+#include "model/call.h"
 #include "policy/internal.h"
 
 enum type_bit { TYPE_FILE, TYPE_DIRECTORY, TYPE_SYMLINK, TYPE_EXECUTABLE, TYPE_SETUID, TYPE_SPECIAL };
@@ -35,12 +37,12 @@ static uint32_t types_of(const struct rein_change *c)
 	return bits;
 }
 
-/* Times of directories above a change, sources of renames, and what is left out say nothing. */
+/* Times of directories above a change and what is left out say nothing. */
 static bool is_noise(const struct rein_change *c)
 {
 	uint32_t mode = c->after.mode ? c->after.mode : c->before.mode;
 
-	return c->skipped || c->renamed_away ||
+	return c->skipped ||
 	       (c->kind == REIN_CHANGE_META && S_ISDIR(mode) && !(c->what & ~REIN_WHAT_TIMES));
 }
 
@@ -49,6 +51,8 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 {
 	if (r->change && !(r->change & (1u << c->kind)))
 		return false;
+	if (c->renamed_away && !r->path.n)
+		return false; /* the file is still there: only who names the place misses it */
 	if (r->type ? !(r->type & types) : !r->path.n && (types & (1u << TYPE_DIRECTORY)))
 		return false; /* files are counted, not the directories around them */
 	if (r->untracked && (r->untracked == TRI_YES) != (f && (f->bits & REIN_CHANGE_UNTRACKED)))
@@ -62,10 +66,23 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 	return !r->except.n || match_path(&r->except, path, false, at) != MATCH_YES;
 }
 
+/* These names are known to the last byte: what would say "anything" in a word of a command is a byte like others. */
+static void make_plain(char *name)
+{
+	for (; *name; name++)
+		if (*name >= REIN_WORD_ANY && *name <= REIN_WORD_ONE)
+			*name = REIN_WORD_ONE + 1;
+}
+
 static void count(const struct rein_policy *p, const struct rein_outcome *o, struct tally *tallies)
 {
-	struct place at = {o->workspace ? o->workspace : "/", o->home ? o->home : "/"};
-	char path[8192];
+	char path[8192], workspace[PATH_MAX], home[PATH_MAX];
+	const struct place at = {workspace, home};
+
+	snprintf(workspace, sizeof(workspace), "%s", o->workspace ? o->workspace : "/");
+	snprintf(home, sizeof(home), "%s", o->home ? o->home : "/");
+	make_plain(workspace);
+	make_plain(home);
 
 	for (size_t i = 0; i < o->changes->n; i++) {
 		const struct rein_change *c = &o->changes->v[i];
@@ -77,6 +94,7 @@ static void count(const struct rein_policy *p, const struct rein_outcome *o, str
 			continue;
 		snprintf(path, sizeof(path), "%s%s%s", rein_streq(root, "/") ? "" : root, *c->path ? "/" : "",
 			 c->path);
+		make_plain(path);
 		for (size_t k = 0; k < p->live_effects.n; k++) {
 			struct tally *t = &tallies[k];
 

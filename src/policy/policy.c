@@ -105,11 +105,61 @@ static int tier_now(const struct rein_policy *p, const char *name)
 	return e ? e->tier : ENV_APPROVE;
 }
 
+/* Who approves is the business of who said so first; how many and how long may only grow. */
+static struct environment tightened(const struct rein_policy *p, const struct environment *e)
+{
+	const struct environment *old = find_environment(p, e->name);
+	struct environment both = *e;
+
+	if (!old)
+		return both;
+	if (old->approvers.n)
+		both.approvers = old->approvers;
+	if (old->minimum > both.minimum)
+		both.minimum = old->minimum;
+	if (old->wait_ns > both.wait_ns)
+		both.wait_ns = old->wait_ns;
+	return both;
+}
+
+/* Would a rule that restricts no longer speak there, or one that allows begin to? */
+static bool frees(const struct common *c, const struct who *w, const char *from, const char *to)
+{
+	bool there = match_name(&w->environment, from), here = match_name(&w->environment, to);
+
+	if (c->inert || c->replaced || c->off == TRI_YES)
+		return false;
+	return c->decide - 1 == REIN_ALLOW ? here && !there : there && !here;
+}
+
+/* May a project say that it is in the one environment and not in the other? */
+static bool may_move(const struct rein_policy *p, const char *from, const char *to)
+{
+	static const struct environment nobody;
+	const struct environment *a = find_environment(p, from), *b = find_environment(p, to);
+
+	if (rein_streq(from, to))
+		return true;
+	a = a ? a : &nobody;
+	b = b ? b : &nobody;
+	if (tier_now(p, to) < tier_now(p, from) || b->minimum < a->minimum ||
+	    (a->approvers.n && a->approvers.v != b->approvers.v))
+		return false;
+	for (size_t i = 0; i < p->all.rules.n; i++)
+		if (frees(&p->all.rules.v[i].c, &p->all.rules.v[i].who, from, to))
+			return false;
+	for (size_t i = 0; i < p->all.effects.n; i++)
+		if (frees(&p->all.effects.v[i].c, &p->all.effects.v[i].who, from, to))
+			return false;
+	return true;
+}
+
 static int join_environments(struct rein_policy *p, const struct source *src, const struct document *d,
 			     bool free_hand)
 {
 	for (size_t i = 0; i < d->environments.n; i++) {
 		const struct environment *e = &d->environments.v[i];
+		struct environment one = free_hand ? *e : tightened(p, e);
 
 		if (!free_hand && e->tier < tier_now(p, e->name)) {
 			remark(p, src->file, e->line, "environment '%s': a project may only tighten; ignored", e->name);
@@ -117,10 +167,10 @@ static int join_environments(struct rein_policy *p, const struct source *src, co
 		}
 		if (rein_grow(p->all.environments.v, p->all.environments.n, p->all.environments.cap) < 0)
 			return -1;
-		p->all.environments.v[p->all.environments.n++] = *e;
+		p->all.environments.v[p->all.environments.n++] = one;
 	}
 	if (d->environment) {
-		if (free_hand || tier_now(p, d->environment) >= tier_now(p, p->all.environment))
+		if (free_hand || may_move(p, p->all.environment ? p->all.environment : "development", d->environment))
 			p->all.environment = d->environment;
 		else
 			remark(p, src->file, 1, "environment: a project may only tighten; ignored");

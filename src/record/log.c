@@ -18,8 +18,8 @@
  * [L3] Lines are complete or at the very end: what a killed writer left unfinished is replaced by
  *      the next one, which says so in a repair event.
  * [L4] Segment k+1 appears only when segment k is durable and complete.
- * [L5] The state file is believed only within the same boot and only if the log is at least that
- *      long; otherwise the last segment is read again from its start.
+ * [L5] The state file is believed only within the same boot, under the key's MAC and only if the log
+ *      is at least that long; otherwise the last segment is read again from its start.
  * [L6] After a failed or interrupted sync everything past the published head is written again
  *      before the next sync: after EIO the kernel forgets that those pages were dirty.
  */

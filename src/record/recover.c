@@ -20,6 +20,14 @@ struct tail {
 	const struct rein_published *pub;
 	uint64_t end;  /* behind the last good line */
 	uint64_t good; /* lines accepted */
+
+	/*
+	 * A prune event that no signed head covers yet, and what was before it. Nothing is removed before
+	 * one does: alone it removed nothing, or is somebody's excuse for what he removed.
+	 */
+	bool doubt;
+	struct rein_log_state before;
+	uint64_t before_end, before_good;
 };
 
 /* 1 good, 0 not a line of ours, negative: the published head does not fit. */
@@ -47,12 +55,20 @@ static int tail_line(struct rein_record *r, struct tail *t, struct rein_str line
 			return 0;
 		if (head.type == REIN_HEAD_START)
 			return 0;
+		if (t->doubt && rein_head_signed_by(line, &head, r->st.pub))
+			t->doubt = false;
 		r->st.last_head = head.n;
 		if (head.type == REIN_HEAD_ROTATE)
 			memcpy(r->st.pub, head.pub, 32);
 	} else if (r->st.tree.n >= t->strict_from) {
 		if (rein_event_parse(line, &ev, &local) < 0)
 			return 0;
+		if (ev.ev.type == REIN_EV_PRUNE && !t->doubt) {
+			t->doubt = true;
+			t->before = r->st;
+			t->before_end = t->end;
+			t->before_good = t->good;
+		}
 		rein_event_read_done(&ev);
 	}
 	rein_merkle_leaf(line.p, line.n, &h);
@@ -62,7 +78,7 @@ static int tail_line(struct rein_record *r, struct tail *t, struct rein_str line
 }
 
 /* From t->end on, take good lines into the tree until the file or the good lines end. */
-static int tail_read(struct rein_record *r, struct tail *t, struct rein_err *err)
+static int take_lines(struct rein_record *r, struct tail *t, struct rein_err *err)
 {
 	const size_t cap = 4 * REIN_EVENT_LINE_MAX;
 	auto_free char *chunk = rein_alloc(cap);
@@ -88,6 +104,18 @@ static int tail_read(struct rein_record *r, struct tail *t, struct rein_err *err
 		if (rc == 0 || p == chunk) /* bad line, torn line or end of file */
 			return 0;
 	}
+}
+
+static int tail_read(struct rein_record *r, struct tail *t, struct rein_err *err)
+{
+	int rc = take_lines(r, t, err);
+
+	if (rc == 0 && t->doubt) {
+		r->st = t->before;
+		t->end = t->before_end;
+		t->good = t->before_good;
+	}
+	return rc;
 }
 
 /* [L3] Put a repair event where the torn bytes are, then cut what sticks out behind it. */

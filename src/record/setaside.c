@@ -24,10 +24,14 @@ static int keep_file(int from, int to, const char *name, struct rein_err *err)
 /* Writers that wait for the old log's locks must not go on in it. */
 static int close_old(struct rein_record *old, struct rein_err *err)
 {
+	struct rein_err ignored = {0};
+
 	if (flock(old->head_fd, LOCK_EX) < 0 || flock(old->state_fd, LOCK_EX) < 0)
 		return rein_err_errno(err, "lock the record");
 	old->st.segment = 1;
 	old->st.gen = UINT64_MAX / 2; /* newer than whatever is there */
+	if (rein_key_load(old->dirfd, "key", &old->key, &ignored) == 0) /* without it nobody goes on */
+		memcpy(old->st.pub, rein_key_pub(&old->key), 32);
 	return rein_log_close(old, err);
 }
 

@@ -39,7 +39,7 @@ struct verifier {
 	bool published_seen;
 	struct anchor *anchor;
 	size_t nanchor, next_anchor;
-	uint64_t pruned_to;
+	uint64_t pruned_seen, pruned_to; /* told of; told of under a head */
 	struct rein_verify_watch *watch; /* or NULL */
 };
 
@@ -123,6 +123,7 @@ static int on_head(struct verifier *v, const struct rein_line *l, const struct r
 	if (memcmp(root.b, h->root.b, 32) != 0)
 		return broken(err, l, "a line before this tree head was changed");
 	v->res->heads++;
+	v->pruned_to = v->pruned_seen;
 	v->last = *h;
 	v->last_open = true;
 	memcpy(v->last_pub, v->pub, 32);
@@ -160,8 +161,8 @@ static int on_event(struct verifier *v, const struct rein_line *l, struct rein_e
 		return rein_err_prefix(err, "%s", why.msg);
 	}
 	if (r.ev.type == REIN_EV_PRUNE &&
-	    rein_str_u64(rein_event_extra(&r.ev, "first_line_kept"), &n) && n > v->pruned_to)
-		v->pruned_to = n;
+	    rein_str_u64(rein_event_extra(&r.ev, "first_line_kept"), &n) && n > v->pruned_seen)
+		v->pruned_seen = n; /* anybody can put lines at the end: it counts when it is signed for */
 	if (r.ev.type == REIN_EV_REPAIR && rein_event_extra(&r.ev, "lost_head").n)
 		v->res->loss_accepted = true;
 	rein_event_read_done(&r);
@@ -301,7 +302,7 @@ static void begin_at(struct verifier *v, const struct rein_bookmark *b)
 	v->tree = b->tree;
 	v->segment = b->segment;
 	v->res->first = b->first;
-	v->pruned_to = b->pruned_to;
+	v->pruned_seen = v->pruned_to = b->pruned_to;
 	memcpy(v->pub, b->pub, 32);
 	v->begun = v->have_pub = true;
 }
@@ -511,6 +512,10 @@ static int verify_dir(int dirfd, struct verifier *v, struct rein_err *err)
 		v->begun = false; /* its segment was pruned: from the oldest that is left */
 		memset(&v->tree, 0, sizeof(v->tree));
 	}
+	if (rc == 0 && v->begun && x.nseg && v->segment > x.seg[x.nseg - 1])
+		rc = rein_err_set(err, REIN_E_INVALID,
+				  "the log ends in segment %llu but it was verified up to segment %llu: it was cut",
+				  (unsigned long long)x.seg[x.nseg - 1], (unsigned long long)v->segment);
 	if (rc == 0 && v->begun) {
 		v->res->head.n = v->tree.n ? v->tree.n - 1 : 0;
 		memcpy(v->res->head.pub, v->pub, 32);

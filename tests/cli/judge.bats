@@ -239,6 +239,27 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq link 121 "$status"
 }
 
+@test "effects: a git configuration is read as git reads it" {
+	local text base='[core]\n\tbare = false\n[user]\n\tname = !id\n[credential]\n\thelper = store \\\n--file x\n'
+	printf '%s\n' 'import shutil' 'shutil.copyfile("new", ".git/config")' >put.py
+	# brackets in comments and quotes, several heads in a line, a mark at the beginning, a line that was there under
+	# another head, the rest of a value, keys that are seldom seen
+	for text in "$base"'[core] fsmonitor = x # ]' "$base"'[core] fsmonitor = "x]"' "$base"'[branch "a]"] helper = x' \
+		"$base"'[core] [alias] x = !id' "$base"'[core][alias]\n\tx = !id' '\xef\xbb\xbf[core] fsmonitor = x' \
+		"${base/\[user\]/[alias]}" "${base/--file x/; id}" "$base"'[interactive] diffFilter = x' \
+		"$base"'[protocol "ext"] allow = always' "$base"'[gc] recentObjectsHook = x'; do
+		printf '%b' "$base" >.git/config
+		printf '%b\n' "$text" >new
+		run j -- python3 put.py
+		eq "$text" 121 "$status"
+		has "$output" effects.git-config
+		command rein discard -q
+	done
+	printf '%b' "$base"'[branch "x]"]\n\tremote = o ; ]\n' >new
+	run j -q -- python3 put.py
+	eq ordinary 0 "$status"
+}
+
 @test "effects that are denied are rolled back, status 122" {
 	printf 'version: 1\neffects:\n  - id: no.docs\n    match: {path: ["docs/**"]}\n    decide: deny\n    message: documentation is written by people\n' >p.yaml
 	run j -p p.yaml -- sh -c 'mkdir docs; echo x >docs/a'
@@ -260,6 +281,23 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	run j -p p.yaml -- sh -c 'echo 2 >file1'
 	eq status 121 "$status"
 	eq file1 1 "$(cat file1)"
+}
+
+@test "validate: also before what a failed command did is committed" {
+	printf 'version: 1\nvalidate: ["test ! -e bad"]\n' >p.yaml
+	printf 'version: 1\non_failure: commit\n' >q.yaml
+	local how
+	for how in '-p q.yaml' --on-failure=commit --commit; do
+		# shellcheck disable=SC2086
+		run j -p p.yaml $how -- sh -c 'touch bad; exit 3'
+		has "$output" "must succeed before a commit"
+		[ ! -e bad ]
+		# shellcheck disable=SC2086
+		run j -p p.yaml $how -- sh -c 'touch good; exit 3'
+		eq "$how" 3 "$status"
+		[ -e good ]
+		rm good
+	done
 }
 
 @test "validate: the transaction is its command's, and whom its checks tried to reach is told" {

@@ -48,6 +48,25 @@ decision() { rein policy explain --json "$@" | field decision; }
 	has "$output" "(project, "
 }
 
+@test "workspace: what a project hides or protects is not written, whoever lets it be" {
+	mkdir "$HOME/notes" kept && echo n >"$HOME/notes/x" && echo k >kept/x
+	user_policy <<-'P'
+		version: 1
+		workspace: {writable: [~/notes], readonly: [kept], scratch: [~/cache]}
+	P
+	rein run -q -- sh -c 'echo m >"$HOME/notes/x"'
+	eq free m "$(cat "$HOME/notes/x")"
+	printf 'version: 1\nworkspace: {readonly: [~/notes], hidden: [kept/**]}\n' >.rein.yaml
+	run rein run -q -- sh -c 'echo o >"$HOME/notes/x"'
+	[ "$status" != 0 ]
+	eq protected m "$(cat "$HOME/notes/x")"
+	run rein run -q -- cat kept/x
+	[ "$status" != 0 ]
+	printf 'version: 1\nworkspace: {hidden: [~/notes]}\n' >.rein.yaml
+	run rein run -q -- sh -c 'cat "$HOME/notes/x"'
+	[ "$status" != 0 ]
+}
+
 @test "a broken policy: where, what, what was meant; and everything is denied" {
 	printf 'version: 1\nrulez: []\n' >.rein.yaml
 	run rein policy check

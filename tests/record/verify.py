@@ -29,7 +29,7 @@ def root(peaks):
     return functools.reduce(lambda h, p: sha(b"\1" + p + h), peaks[-2::-1], peaks[-1]) if peaks else sha(b"")
 def verify(d, every=False):
     seg = sorted(f for f in os.listdir(d) if re.fullmatch(r"\d{8}\.log", f))
-    n, peaks, pub, pruned, first, events, at_head, number = 0, [], None, 0, None, 0, {}, None
+    n, peaks, pub, told, pruned, first, events, at_head, number = 0, [], None, 0, 0, None, 0, {}, None
     for f in seg:
         lines = open(os.path.join(d, f), "rb").read().split(b"\n")
         assert lines.pop() == b"" and lines and number in (None, int(f[:8]) - 1), f"{f}: torn or out of order"
@@ -46,8 +46,8 @@ def verify(d, every=False):
                 assert sha(key).hex()[:16] == e["key"] and re.search(rb',"sig":"[0-9a-f]{128}"\}$', line), f"{f}: head"
                 last = (key, b"rein-head-v1\n" + line[:line.rindex(b',"sig":"')], bytes.fromhex(e["sig"]))
                 assert (t == "head" and not every) or ed25519(*last), f"{f}:{i + 1}: signature"
-                pub = e["pub"] if t == "rotate" else pub
-            elif t == "prune": pruned = max(pruned, int(e["extra"]["first_line_kept"]))
+                pub, pruned = e["pub"] if t == "rotate" else pub, told
+            elif t == "prune": told = max(told, int(e["extra"]["first_line_kept"]))
             events += t not in ("head", "start", "rotate")
             push(peaks, sha(b"\0" + line), n); n += 1; at += len(line) + 1
         assert ed25519(*last), f"{f}: signature of its last head"

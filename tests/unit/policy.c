@@ -208,6 +208,41 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+/* [P3]: in which environment it is, and who approves there */
+static void test_project_and_environments(void **state)
+{
+	static const char user[] = "version: 1\n"
+				   "environment: production\n"
+				   "environments: {production: {tier: approve, approvers: [ops], minimum: 2}}\n"
+				   "rules:\n"
+				   "  - {id: k, match: {program: kubectl, environment: production}, decide: deny}\n"
+				   "  - {id: t, match: {program: touch, environment: tests}, decide: allow}\n";
+	struct rein_policy *p = with(user, "version: 1\n"
+					   "environments: {production: {tier: approve, approvers: [me], minimum: 1}}\n"
+					   "rules: [{id: h, match: {program: touch}, decide: hold, approvers: [me]}]\n");
+	struct rein_decision d = decide(p, "touch a");
+
+	(void)state;
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_int_equal(d.minimum, 2);
+	assert_int_equal(d.n_approvers, 1);
+	assert_string_equal(d.approvers[0], "ops");
+	rein_policy_free(p);
+	p = with(user, "version: 1\nenvironment: elsewhere\n");
+	assert_int_equal(decide(p, "kubectl get pods").decide, REIN_DENY);
+	rein_policy_free(p);
+	p = with("version: 1\nrules: [{id: k, match: {program: kubectl, environment: development}, decide: deny}]\n",
+		 "version: 1\nenvironment: elsewhere\n");
+	assert_int_equal(decide(p, "kubectl get pods").decide, REIN_DENY);
+	rein_policy_free(p);
+	/* what only tightens is taken at its word */
+	p = with(NULL, "version: 1\nenvironment: production\nenvironments: {production: {tier: approve, minimum: 3}}\n");
+	d = decide(p, "touch a");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_int_equal(d.minimum, 3);
+	rein_policy_free(p);
+}
+
 static void test_project_only_tightens(void **state) /* [P3] */
 {
 	static const char project[] = "version: 1\n"
@@ -483,6 +518,11 @@ static void test_effects(void **state)
 		{"build/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{"bin/tool", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 		{"x", REIN_CHANGE_META, S_IFREG | 04755, "effects.setuid"},
+		/* bytes that mean "anything" in the words of a command are nothing special in a name */
+		{".github/workflows/a\001.yml", REIN_CHANGE_CREATED, S_IFREG | 0644, "effects.ci"},
+		{".github/workflows/\002", REIN_CHANGE_DELETED, S_IFREG | 0644, "effects.ci"},
+		{"a\003/.git/hooks/pre-push", REIN_CHANGE_CREATED, S_IFREG | 0755, "effects.git-hooks"},
+		{".git/hooks/\001.sample", REIN_CHANGE_CREATED, S_IFREG | 0755, NULL},
 	};
 	struct rein_policy *p = with(NULL, NULL);
 
@@ -511,6 +551,23 @@ static struct rein_changes deletions(unsigned n, const char *dir)
 		add_change(&c, path, REIN_CHANGE_DELETED, S_IFREG | 0644);
 	}
 	return c;
+}
+
+/* Who names a path is told that it was moved away; who counts what is lost is not. */
+static void test_effects_of_moves(void **state)
+{
+	struct rein_policy *p = with(NULL, NULL);
+	struct rein_changes c = {0};
+
+	(void)state;
+	add_change(&c, ".rein.yaml", REIN_CHANGE_DELETED, S_IFREG | 0644);
+	c.v[0].renamed_away = true;
+	assert_string_equal(judge(p, &c, 100, NULL).rule, "effects.rein-files");
+	c = deletions(150, "src");
+	for (size_t i = 0; i < c.n; i++)
+		c.v[i].renamed_away = true;
+	assert_int_equal(judge(p, &c, 200, NULL).decide, REIN_ALLOW);
+	rein_policy_free(p);
 }
 
 static void test_effects_in_numbers(void **state)
@@ -729,12 +786,14 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_project_and_environments),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
 		cmocka_unit_test(test_alerts_of_layers),
 		cmocka_unit_test(test_circumstances),
 		cmocka_unit_test(test_on_trial),
 		cmocka_unit_test(test_effects),
+		cmocka_unit_test(test_effects_of_moves),
 		cmocka_unit_test(test_effects_in_numbers),
 		cmocka_unit_test(test_replaced_by_id),
 		cmocka_unit_test(test_check_finds_dead_rules),

@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "model/event.h"
+#include "record/merkle.h"
 
 #define FILES 4 /* three segments and the head file */
 
@@ -238,6 +239,95 @@ static void files_removed_exchanged_replaced(void **state)
 	say_found("a file removed or exchanged");
 }
 
+/* Whoever has no key removes the oldest segments and puts a line at the end that says they were pruned. */
+static void pruning_is_signed_for(void **state)
+{
+	auto_buf struct rein_buf forged = REIN_BUF(1 << 20);
+	struct rein_record *r = NULL;
+	struct rein_err err = {0};
+	struct rein_event ev = {.type = REIN_EV_REQUEST};
+	char path[256];
+
+	(void)state;
+	path_of(0, path);
+	assert_int_equal(unlink(path), 0);
+	rein_buf_add(&forged, file[2].p, file[2].n);
+	rein_buf_cstr(&forged, "{\"v\":1,\"type\":\"prune\",\"time\":\"2026-01-01T00:00:00.000000000Z\","
+			       "\"id\":\"0000000000000001\",\"extra\":{\"first_line_kept\":\"1000\"}}\n");
+	store(2, forged.p, forged.n);
+	assert_false(whole());
+	/* nor does the next writer make it his own */
+	assert_int_equal(rein_record_open(dir, &(struct rein_record_options){.segment_bytes = 1 << 20}, &r, &err), 0);
+	assert_int_equal(rein_record_append(r, &ev, true, &err), 0);
+	rein_record_close(r);
+	assert_false(whole());
+	restore(0);
+	assert_true(whole());
+	load(2);
+	load(3);
+	assert_null(memmem(file[2].p, file[2].n, "\"prune\"", 7));
+	assert_non_null(memmem(file[2].p, file[2].n, "\"repair\"", 8));
+	say_found("a pruning made up");
+}
+
+/* As in logstate.c. */
+struct slot {
+	uint32_t magic, flags;
+	uint8_t boot[16];
+	uint64_t gen, segment, offset, last_head, n;
+	uint8_t pub[32];
+	struct rein_hash peak[REIN_MERKLE_PEAKS];
+	uint8_t check[16];
+};
+
+/* The same, with a state that says the line was there when the last writer left: with all but the key. */
+static void a_state_is_the_writers(void **state)
+{
+	static const char line[] = "{\"v\":1,\"type\":\"prune\",\"time\":\"2026-01-01T00:00:00.000000000Z\","
+				   "\"id\":\"0000000000000001\",\"extra\":{\"first_line_kept\":\"1000\"}}\n";
+	auto_buf struct rein_buf forged = REIN_BUF(1 << 20);
+	struct rein_event ev = {.type = REIN_EV_REQUEST};
+	struct rein_record *r = NULL;
+	struct rein_err err = {0};
+	struct rein_merkle tree = {0};
+	struct rein_hash leaf;
+	uint8_t sum[32];
+	char path[256];
+	struct slot s[2];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/audit/state", dir);
+	{
+		auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+		unsigned last;
+
+		assert_true(pread(fd, &s[0], sizeof(s[0]), 0) == sizeof(s[0]) &&
+			    pread(fd, &s[1], sizeof(s[1]), 2048) == sizeof(s[1]));
+		last = s[1].gen > s[0].gen;
+		assert_true(s[last].offset == file[2].n);
+		tree.n = s[last].n;
+		memcpy(tree.peak, s[last].peak, sizeof(tree.peak));
+		rein_merkle_leaf(line, sizeof(line) - 2, &leaf);
+		rein_merkle_push(&tree, &leaf);
+		s[last].n = tree.n;
+		memcpy(s[last].peak, tree.peak, rein_merkle_npeaks(tree.n) * sizeof(tree.peak[0]));
+		s[last].offset += sizeof(line) - 1;
+		rein_sha256(&s[last], offsetof(struct slot, check), sum);
+		memcpy(s[last].check, sum, sizeof(s[last].check));
+		assert_true(pwrite(fd, &s[last], sizeof(s[last]), last * 2048) == sizeof(s[last]));
+	}
+	rein_buf_add(&forged, file[2].p, file[2].n);
+	rein_buf_add(&forged, line, sizeof(line) - 1);
+	store(2, forged.p, forged.n);
+	assert_int_equal(rein_record_open(dir, &(struct rein_record_options){.segment_bytes = 1 << 20}, &r, &err), 0);
+	assert_int_equal(rein_record_append(r, &ev, true, &err), 0);
+	rein_record_close(r);
+	assert_true(whole());
+	load(3);
+	load(2);
+	assert_null(memmem(file[2].p, file[2].n, "\"prune\"", 7));
+}
+
 static void append_refuses_a_cut_log(void **state)
 {
 	struct rein_record *r = NULL;
@@ -268,6 +358,8 @@ static void going_back_in_time_needs_an_anchor(void **state)
 	struct rein_err err = {0};
 	struct rein_event ev = {.type = REIN_EV_REQUEST};
 	auto_buf struct rein_buf seg = REIN_BUF(1 << 20), head = REIN_BUF(1 << 20);
+	char path[256], older[512], *at;
+	size_t n;
 
 	(void)state;
 	load(2);
@@ -281,11 +373,28 @@ static void going_back_in_time_needs_an_anchor(void **state)
 	load(3);
 	{
 		auto_close int fd = open(anchor, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-		size_t n = (size_t)((char *)memchr(file[3].p, '\n', file[3].n) - file[3].p) + 1;
 
+		n = (size_t)((char *)memchr(file[3].p, '\n', file[3].n) - file[3].p) + 1;
 		assert_true(write(fd, file[3].p, n) == (ssize_t)n);
 	}
 	assert_int_equal(verify_with(&with), 0);
+	store(2, seg.p, seg.n);
+	store(3, head.p, head.n);
+	/* or the place up to which it was verified, in this segment or in one that is gone */
+	assert_int_equal(verify_with(&(struct rein_verify_options){.incremental = true}), -REIN_E_INVALID);
+	path_of(2, path);
+	assert_int_equal(unlink(path), 0);
+	at = (char *)memrchr(file[1].p, '\n', file[1].n - 1) + 1;
+	n = (size_t)snprintf(older, sizeof(older), "%.*s{\"segment\":2,\"offset\":%zu}",
+			     (int)(file[1].p + file[1].n - at), at, file[1].n);
+	memset(older + n, ' ', sizeof(older) - n);
+	older[sizeof(older) - 1] = '\n';
+	store(3, older, sizeof(older));
+	assert_int_equal(verify_with(&(struct rein_verify_options){.incremental = true}), -REIN_E_INVALID);
+	assert_true(whole()); /* by itself it is */
+	restore(2);
+	restore(3);
+	assert_true(whole());
 	store(2, seg.p, seg.n);
 	store(3, head.p, head.n);
 	assert_true(whole());
@@ -302,6 +411,8 @@ int main(void)
 		cmocka_unit_test(every_line_removed_doubled_swapped),
 		cmocka_unit_test(every_cut),
 		cmocka_unit_test(files_removed_exchanged_replaced),
+		cmocka_unit_test(pruning_is_signed_for),
+		cmocka_unit_test(a_state_is_the_writers),
 		cmocka_unit_test(append_refuses_a_cut_log),
 		cmocka_unit_test(going_back_in_time_needs_an_anchor),
 	};
