@@ -99,7 +99,7 @@ int rein_cli_commit(int argc, char **argv)
 			     rein_tx_state_name(t.state));
 		return rein_fail(&err, common.json);
 	}
-	if ((a.only.n || a.except.n) && rein_select(&c, &a.only, &a.except, &err) < 0)
+	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);
 	if (rc == 0 && (a.only.n || a.except.n))

@@ -171,6 +171,21 @@ load helper
 	eq y y "$(cat d/n/y)"
 }
 
+@test "another tree's paths are named as they are shown: --only, --except, --ours, --theirs, diff" {
+	local w2=$T/w2 id
+	mkdir "$w2"; echo 0 | tee k "$w2/k" "$w2/j" >/dev/null
+	rein run --hold -q --rw "$w2" -- sh -c "echo 1 >k; echo 1 >$w2/k; echo 1 >$w2/j"
+	id=$(newest)
+	has "$(rein show "$id")" "$w2/k"
+	eq diff "M	$w2/k" "$(rein diff --name-status "$id" "$w2/k")"
+	eq diff 2 "$(rein diff --name-status "$id" "$w2" | wc -l)"
+	run -0 rein commit "$id" --only "$w2/k"
+	eq chosen "0 1 0" "$(cat k "$w2/k" "$w2/j" | xargs)"
+	echo out | tee k "$w2/j" >/dev/null
+	run -0 rein commit --ours /k --theirs "$w2/j"
+	eq settled "out 1 1" "$(cat k "$w2/k" "$w2/j" | xargs)"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
