@@ -439,6 +439,10 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	memcpy(to.begin_ns, t->begin_ns, t->nroots * sizeof(*to.begin_ns));
 	to.workspace = t->workspace ? rein_strdup(t->workspace) : NULL;
 	to.cwd = t->cwd ? rein_strdup(t->cwd) : NULL;
+	to.action = t->action ? rein_strdup(t->action) : NULL;
+	to.agent = t->agent ? rein_strdup(t->agent) : NULL;
+	to.level = t->level;
+	to.reach = t->reach;
 	to.status = t->status;
 	to.end = t->end;
 	to.ended_ns = t->ended_ns;

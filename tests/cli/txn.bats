@@ -186,6 +186,22 @@ load helper
 	eq settled "out 1 1" "$(cat k "$w2/k" "$w2/j" | xargs)"
 }
 
+@test "commit --only: the rest is of the same action, and told also where the commit fails" {
+	local id rest
+	rein run --hold -q --agent ada -- sh -c 'echo 1 >a; echo 2 >b; echo 3 >c'
+	id=$(newest)
+	rest=$(rein commit --json --only a | field rest)
+	for key in action agent level reach; do
+		eq $key "$(rein show --json "$id" | field $key)" "$(rein show --json "$rest" | field $key)"
+	done
+	has "$(rein show --json "$rest" | field agent)" ada
+	mv "$REIN_STATE/audit" "$T/audit" && echo 1 >"$REIN_STATE/audit"
+	run -125 rein commit "$rest" --only b
+	rm "$REIN_STATE/audit" && mv "$T/audit" "$REIN_STATE/audit"
+	has "$output" "the rest is held as $(newest)"
+	eq ls a "$(ls)"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
