@@ -202,6 +202,23 @@ load helper
 	eq ls a "$(ls)"
 }
 
+@test "commit --only: where there is no room for the rest, half of it does not stay" {
+	local id
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs -o size=4m none "$T/disk"
+	after() { umount "$T/disk"; }
+	mkdir "$T/disk/w" && cd "$T/disk/w"
+	id=$(held sh -c 'echo 1 >a; head -c 1500000 /dev/urandom >b; head -c 1500000 /dev/urandom >c')
+	run -125 rein commit --only a
+	has "$output" "No space left"
+	eq stores "$id" "$(ls "$T"/disk/.rein-*)"
+	eq txn "$id" "$(ls "$REIN_STATE/txn")"
+	run -0 rein commit
+	eq ls $'a\nb\nc' "$(ls)"
+	cd "$W"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
