@@ -197,16 +197,17 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 	return rc;
 }
 
-static bool wanted(const struct rein_change *x, char **paths, int n)
+static bool wanted(const struct rein_tx *t, const struct rein_change *x, char **paths, int n)
 {
 	if (x->renamed_away || x->opaque || x->skipped ||
 	    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
 		return false;
 	for (int i = 0; i < n; i++) {
-		size_t len = strlen(paths[i]);
-		auto_free char *p = rein_strndup(paths[i], len > 1 && paths[i][len - 1] == '/' ? len - 1 : len);
+		const char *glob = rein_pattern_in(t, x, paths[i]);
+		size_t len = strlen(glob);
+		auto_free char *p = rein_strndup(glob, len > 1 && glob[len - 1] == '/' ? len - 1 : len);
 
-		if (p && (rein_glob_match(p, x->path) || rein_path_within(x->path, p)))
+		if (p && (rein_glob_match(p, x->path) || rein_path_within(x->path, p + (*p == '/'))))
 			return true;
 	}
 	return n == 0;
@@ -245,7 +246,7 @@ int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const
 	for (size_t i = 0; i < c->n && rc == 0 && !ferror(stdout); i++) {
 		const struct rein_change *x = &c->v[i];
 
-		if (!wanted(x, paths, npaths))
+		if (!wanted(t, x, paths, npaths))
 			continue;
 		if (d->name_status)
 			printf("%s\t%s%s%s\n", letter(x), x->from ? label(t, x, x->from) : "",

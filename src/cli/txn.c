@@ -49,18 +49,29 @@ static void print_json(const struct rein_tx *t, const struct rein_changes *c, co
 	rein_json_out(&b);
 }
 
-static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
-			  const struct rein_err *err, const struct rein_common *common, bool commit)
+static void tell_rest(const char *rest)
+{
+	if (rest && *rest)
+		rein_more("the rest is held as %s", rest);
+}
+
+/* rest: what was left out and is held by itself by now; or NULL, where nothing is left out. */
+static int report_failure(const struct rein_tx *t, const struct rein_changes *c, const char *rest,
+			  const struct rein_err *err, const struct rein_common *common)
 {
 	if (common->json)
-		print_json(t, c, NULL, err);
-	if (err->code != REIN_E_CONFLICT)
-		return rein_fail(err, false);
+		print_json(t, c, rest, err);
+	if (err->code != REIN_E_CONFLICT) {
+		rein_fail(err, false);
+		tell_rest(rest);
+		return rein_code_exit(err->code);
+	}
 	rein_say("%sconflict:%s nothing was changed", rein_ui(stderr, REIN_RED), rein_ui_off(stderr));
 	rein_print_conflicts(t, c, err);
-	if (commit)
+	if (rest)
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  t->id, t->id);
+	tell_rest(rest);
 	return rein_code_exit(REIN_E_CONFLICT);
 }
 
@@ -99,7 +110,7 @@ int rein_cli_commit(int argc, char **argv)
 			     rein_tx_state_name(t.state));
 		return rein_fail(&err, common.json);
 	}
-	if ((a.only.n || a.except.n) && rein_select(&c, &a.only, &a.except, &err) < 0)
+	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);
 	if (rc == 0 && (a.only.n || a.except.n))
@@ -107,14 +118,13 @@ int rein_cli_commit(int argc, char **argv)
 	if (rc == 0)
 		rc = rein_engine_later(&e, NULL, &t, &c, REIN_LATER_COMMIT, &err);
 	if (rc < 0)
-		return report_failure(&t, &c, &err, &common, true);
+		return report_failure(&t, &c, rest, &err, &common);
 	if (common.json)
 		print_json(&t, &c, rest, NULL);
 	else if (!common.quiet) {
 		snprintf(next, sizeof(next), "Undo with: rein undo %s", t.id);
 		done_line("committed", &t, &c, next);
-		if (*rest)
-			rein_more("the rest is held as %s", rest);
+		tell_rest(rest);
 	}
 	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);
 	return 0;
@@ -177,7 +187,7 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 	    rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
 	if (rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
-		return report_failure(&t, &c, &err, &common, false);
+		return report_failure(&t, &c, NULL, &err, &common);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);
 	snprintf(next, sizeof(next), "%s with: rein %s %s", t.state == REIN_TX_UNDONE ? "Redo" : "Undo",

@@ -179,8 +179,10 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err);
 
 /* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
-int rein_select(struct rein_changes *c, const struct rein_strlist *only,
+int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);
+/* A pattern as it is meant in the change's tree: the full paths of other trees, as people see them, are understood. */
+const char *rein_pattern_in(const struct rein_tx *t, const struct rein_change *x, const char *glob);
 /* The same, of changes that are marked as skipped already. */
 int rein_select_marked(struct rein_changes *c, struct rein_err *err);
 /* Leave out one change, and what lies inside it. */

@@ -13,10 +13,10 @@
 #include "sys/file.h"
 #include "text/load.h"
 
-static bool named(const struct rein_strlist *globs, const char *path)
+static bool named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
 {
 	for (size_t i = 0; i < globs->n; i++)
-		if (rein_glob_match(globs->v[i], path))
+		if (rein_glob_match(rein_pattern_in(t, x, globs->v[i]), x->path))
 			return true;
 	return false;
 }
@@ -199,11 +199,11 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 
 		if (!x->clash || x->skipped)
 			continue;
-		if (named(ours, x->path)) {
+		if (named(t, ours, x)) {
 			x->clash = REIN_CLASH_NONE;
 			if (rein_leave_out(c, i, err) < 0)
 				return -err->code;
-		} else if (named(theirs, x->path) && x->clash != REIN_CLASH_HIDDEN &&
+		} else if (named(t, theirs, x) && x->clash != REIN_CLASH_HIDDEN &&
 			   x->clash != REIN_CLASH_LINKS) {
 			if (rebase(t, x, err) < 0)
 				return -err->code;

@@ -11,16 +11,26 @@
 #include "base/glob.h"
 #include "engine/engine.h"
 
+const char *rein_pattern_in(const struct rein_tx *t, const struct rein_change *x, const char *glob)
+{
+	const char *real = t->roots[x->root].real, *rest;
+
+	if (rein_streq(real, "/") || !rein_path_within(glob, real))
+		return glob;
+	rest = glob + strlen(real);
+	return rein_streq(rest, "") || rein_streq(rest, "/") ? "**" : rest;
+}
+
 /* The path or a directory above it. */
-static bool matches(const struct rein_strlist *globs, const char *path)
+static bool matches(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
 {
 	char dir[PATH_MAX];
 
 	for (size_t i = 0; i < globs->n; i++) {
-		snprintf(dir, sizeof(dir), "%s", path);
+		snprintf(dir, sizeof(dir), "%s", x->path);
 		for (;;) {
 			char *slash;
-			const char *g = globs->v[i];
+			const char *g = rein_pattern_in(t, x, globs->v[i]);
 			size_t n = strlen(g);
 			char trimmed[PATH_MAX];
 
@@ -124,13 +134,13 @@ int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 	return top == i ? 0 : settle_top(c, top, err);
 }
 
-int rein_select(struct rein_changes *c, const struct rein_strlist *only,
+int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 
-		if ((only->n && !matches(only, x->path)) || matches(except, x->path))
+		if ((only->n && !matches(t, only, x)) || matches(t, except, x))
 			x->skipped = true;
 	}
 	return rein_select_marked(c, err);

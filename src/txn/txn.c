@@ -378,10 +378,49 @@ static int split_bases(const struct rein_tx *t, const size_t *at, const struct r
 	return 0;
 }
 
+/* The rest as a transaction of its own; where that fails, what there is of it is the caller's to remove. */
+static int fill_rest(const struct rein_state *s, const struct rein_tx *t, const size_t *at, struct rein_changes *rest,
+		     struct rein_tx *to, struct rein_err *err)
+{
+	for (size_t i = 0; i < rest->n; i++) {
+		struct rein_change *y = &rest->v[i];
+		auto_close int upper = -1;
+
+		if (split_one(t, to, y, err) < 0)
+			return -err->code;
+		upper = open(to->roots[y->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (y->after.mode && rein_fp_at(upper, y->path, &y->after, err) < 0)
+			return -err->code;
+	}
+	memcpy(to->begin_ns, t->begin_ns, t->nroots * sizeof(*to->begin_ns));
+	to->workspace = t->workspace ? rein_strdup(t->workspace) : NULL;
+	to->cwd = t->cwd ? rein_strdup(t->cwd) : NULL;
+	to->action = t->action ? rein_strdup(t->action) : NULL;
+	to->agent = t->agent ? rein_strdup(t->agent) : NULL;
+	to->level = t->level;
+	to->reach = t->reach;
+	to->status = t->status;
+	to->end = t->end;
+	to->ended_ns = t->ended_ns;
+	to->reason = rein_asprintf("left out of %s", t->id);
+	to->argv = rein_calloc(t->argc, sizeof(*to->argv));
+	for (; to->argv && to->argc < t->argc; to->argc++) {
+		to->argv[to->argc] = rein_strdup(t->argv[to->argc]);
+		if (!to->argv[to->argc])
+			return rein_err_nomem(err);
+	}
+	/* one that is not held yet has kept nothing */
+	if ((t->state == REIN_TX_RUNNING ? keep_bases(to, rest, err) : split_bases(t, at, to, rest->n, err)) < 0 ||
+	    become_held(s, to, rest, err) < 0)
+		return -err->code;
+	return 0;
+}
+
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
 	auto_free size_t *at = rein_calloc(c->n, sizeof(*at)); /* the rest's changes, in c */
+	struct rein_err ignored = {0};
 	auto_(rein_changes_done) struct rein_changes rest = {0};
 	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
 	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
@@ -426,33 +465,10 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < rest.n; i++) {
-		struct rein_change *y = &rest.v[i];
-		auto_close int upper = -1;
-
-		if (split_one(t, &to, y, err) < 0)
-			return -err->code;
-		upper = open(to.roots[y->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (y->after.mode && rein_fp_at(upper, y->path, &y->after, err) < 0)
-			return -err->code;
-	}
-	memcpy(to.begin_ns, t->begin_ns, t->nroots * sizeof(*to.begin_ns));
-	to.workspace = t->workspace ? rein_strdup(t->workspace) : NULL;
-	to.cwd = t->cwd ? rein_strdup(t->cwd) : NULL;
-	to.status = t->status;
-	to.end = t->end;
-	to.ended_ns = t->ended_ns;
-	to.reason = rein_asprintf("left out of %s", t->id);
-	to.argv = rein_calloc(t->argc, sizeof(*to.argv));
-	for (; to.argv && to.argc < t->argc; to.argc++) {
-		to.argv[to.argc] = rein_strdup(t->argv[to.argc]);
-		if (!to.argv[to.argc])
-			return rein_err_nomem(err);
-	}
-	/* one that is not held yet has kept nothing */
-	if ((t->state == REIN_TX_RUNNING ? keep_bases(&to, &rest, err) : split_bases(t, at, &to, rest.n, err)) < 0 ||
-	    become_held(s, &to, &rest, err) < 0)
+	if (fill_rest(s, t, at, &rest, &to, err) < 0) {
+		rein_tx_drop(s, &to, &ignored); /* perhaps the disk is full: not of half a copy */
 		return -err->code;
+	}
 	snprintf(ret_id, REIN_TX_ID_MAX + 1, "%s", to.id);
 	return 0;
 }

@@ -171,6 +171,54 @@ load helper
 	eq y y "$(cat d/n/y)"
 }
 
+@test "another tree's paths are named as they are shown: --only, --except, --ours, --theirs, diff" {
+	local w2=$T/w2 id
+	mkdir "$w2"; echo 0 | tee k "$w2/k" "$w2/j" >/dev/null
+	rein run --hold -q --rw "$w2" -- sh -c "echo 1 >k; echo 1 >$w2/k; echo 1 >$w2/j"
+	id=$(newest)
+	has "$(rein show "$id")" "$w2/k"
+	eq diff "M	$w2/k" "$(rein diff --name-status "$id" "$w2/k")"
+	eq diff 2 "$(rein diff --name-status "$id" "$w2" | wc -l)"
+	run -0 rein commit "$id" --only "$w2/k"
+	eq chosen "0 1 0" "$(cat k "$w2/k" "$w2/j" | xargs)"
+	echo out | tee k "$w2/j" >/dev/null
+	run -0 rein commit --ours /k --theirs "$w2/j"
+	eq settled "out 1 1" "$(cat k "$w2/k" "$w2/j" | xargs)"
+}
+
+@test "commit --only: the rest is of the same action, and told also where the commit fails" {
+	local id rest
+	rein run --hold -q --agent ada -- sh -c 'echo 1 >a; echo 2 >b; echo 3 >c'
+	id=$(newest)
+	rest=$(rein commit --json --only a | field rest)
+	for key in action agent level reach; do
+		eq $key "$(rein show --json "$id" | field $key)" "$(rein show --json "$rest" | field $key)"
+	done
+	has "$(rein show --json "$rest" | field agent)" ada
+	mv "$REIN_STATE/audit" "$T/audit" && echo 1 >"$REIN_STATE/audit"
+	run -125 rein commit "$rest" --only b
+	rm "$REIN_STATE/audit" && mv "$T/audit" "$REIN_STATE/audit"
+	has "$output" "the rest is held as $(newest)"
+	eq ls a "$(ls)"
+}
+
+@test "commit --only: where there is no room for the rest, half of it does not stay" {
+	local id
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs -o size=4m none "$T/disk"
+	after() { umount "$T/disk"; }
+	mkdir "$T/disk/w" && cd "$T/disk/w"
+	id=$(held sh -c 'echo 1 >a; head -c 1500000 /dev/urandom >b; head -c 1500000 /dev/urandom >c')
+	run -125 rein commit --only a
+	has "$output" "No space left"
+	eq stores "$id" "$(ls "$T"/disk/.rein-*)"
+	eq txn "$id" "$(ls "$REIN_STATE/txn")"
+	run -0 rein commit
+	eq ls $'a\nb\nc' "$(ls)"
+	cd "$W"
+}
+
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
