@@ -208,6 +208,27 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+/* A value before the sub-command is not taken for it, also of an option nobody told us of. */
+static void test_options_before_a_subcommand(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: push, match: {program: git, subcommand: push}, decide: deny}\n"
+				     "  - {id: log, match: {program: git, subcommand: log}, decide: allow}\n"
+				     "  - {id: get, match: {program: kubectl, subcommand: get}, decide: allow}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "git --attr-source log push", REIN_DENY);
+	EXPECT(p, "git --no-pager push", REIN_DENY);
+	EXPECT(p, "git --brand-new push", REIN_DENY);
+	EXPECT(p, "git --brand-new log push", REIN_ASK);
+	EXPECT(p, "git --no-pager log", REIN_ALLOW);
+	EXPECT(p, "git --no-pager log push", REIN_ALLOW);
+	EXPECT(p, "kubectl -v 5 get pods", REIN_ALLOW);
+	EXPECT(p, "kubectl --request-timeout get delete namespace prod", REIN_ASK);
+	rein_policy_free(p);
+}
+
 /* [P3]: in which environment it is, and who approves there */
 static void test_project_and_environments(void **state)
 {
@@ -786,6 +807,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_options_before_a_subcommand),
 		cmocka_unit_test(test_project_and_environments),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
