@@ -138,9 +138,22 @@ static enum match match_subcommand(const struct strs *patterns, const struct rei
 	return best;
 }
 
+#define CLUSTER 16 /* no more options than these in one word */
+
+/* How much of a word is known from its beginning on, of at most so many bytes. */
+static size_t known(struct rein_str w, size_t max)
+{
+	size_t n = 0;
+
+	while (n < w.n && n < max && (w.p[n] < REIN_WORD_ANY || w.p[n] > REIN_WORD_ONE))
+		n++;
+	return n;
+}
+
 static enum match match_flag(const char *flag, struct rein_str w)
 {
-	size_t n = strlen(flag);
+	size_t n = strlen(flag), sure = known(w, n + 1), name = w.n;
+	const char *equal;
 
 	if (w.n && w.p[0] == REIN_WORD_ANY)
 		return MATCH_MAYBE;
@@ -148,9 +161,18 @@ static enum match match_flag(const char *flag, struct rein_str w)
 		return MATCH_NO;
 	if (w.n >= n && !memcmp(w.p, flag, n) && (w.n == n || w.p[n] == '='))
 		return MATCH_YES;
+	/* the rest is only known when it runs: it may be this option, or one of a cluster */
+	if (sure < w.n && sure <= n && !memcmp(w.p, flag, sure))
+		return MATCH_MAYBE;
+	if (n == 2 && w.n > 1 && w.p[0] == flag[0] && w.p[1] != '-' &&
+	    known(w, CLUSTER) < (w.n < CLUSTER ? w.n : CLUSTER))
+		return MATCH_MAYBE;
+	equal = memchr(w.p, '=', w.n < n ? w.n : n);
+	if (equal)
+		name = (size_t)(equal - w.p);
 	if (flag[0] == '-' && flag[1] == '-') /* an abbreviation */
-		return w.n > 4 && w.n < n && !memcmp(w.p, flag, w.n) ? MATCH_MAYBE : MATCH_NO;
-	if (n == 2 && w.p[0] == flag[0] && w.p[1] != '-' && memchr(w.p + 1, flag[1], w.n - 1)) {
+		return name > 2 && name < n && !memcmp(w.p, flag, name) ? MATCH_MAYBE : MATCH_NO;
+	if (n == 2 && w.n > 1 && w.p[0] == flag[0] && w.p[1] != '-' && memchr(w.p + 1, flag[1], w.n - 1)) {
 		for (size_t i = 1; i < w.n; i++)
 			if (!((w.p[i] >= 'a' && w.p[i] <= 'z') || (w.p[i] >= 'A' && w.p[i] <= 'Z')))
 				return MATCH_MAYBE;

@@ -208,6 +208,26 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+/* [P5]: options of which only the beginning is known, and the short forms programs take */
+static void test_options_in_part(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: x, match: {program: tar, flags: [-x, --extract]}, decide: deny}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "tar -xf a", REIN_DENY);
+	EXPECT(p, "tar -\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar -v\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --ex\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --e a", REIN_ASK);
+	EXPECT(p, "tar --ext=a a", REIN_ASK);
+	EXPECT(p, "tar --create=\"$1\" a", REIN_ALLOW);
+	EXPECT(p, "tar -tf a", REIN_ALLOW);
+	rein_policy_free(p);
+}
+
 /* A value before the sub-command is not taken for it, also of an option nobody told us of. */
 static void test_options_before_a_subcommand(void **state)
 {
@@ -807,6 +827,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_options_in_part),
 		cmocka_unit_test(test_options_before_a_subcommand),
 		cmocka_unit_test(test_project_and_environments),
 		cmocka_unit_test(test_broken_policy_denies),
