@@ -107,6 +107,21 @@ static int check_common(const struct source *src, const struct node *at, struct 
 	return 0;
 }
 
+/* Hosts are compared in lower case. */
+static int lower_all(const struct source *src, struct strs *hosts)
+{
+	for (size_t i = 0; i < hosts->n; i++) {
+		char *s = pool_dup(src->pool, hosts->v[i], strlen(hosts->v[i]));
+
+		if (!s)
+			return rein_err_nomem(src->err);
+		hosts->v[i] = s;
+		for (; *s; s++)
+			*s = *s >= 'A' && *s <= 'Z' ? (char)(*s - 'A' + 'a') : *s;
+	}
+	return 0;
+}
+
 /* How specific: named things weigh more than classes of things. */
 static unsigned weigh(const struct field *fields, const void *rule)
 {
@@ -145,6 +160,8 @@ static int check_rule(const struct source *src, const struct node *at, void *ele
 
 	if (rc < 0)
 		return rc;
+	if (lower_all(src, &r->host) < 0)
+		return -src->err->code;
 	r->c.weight = weigh(match_fields, r);
 	if (!r->c.weight && r->c.off != TRI_YES)
 		return bad(src, at, "rule '%s' has no conditions and would decide everything; if that is meant: "
@@ -171,6 +188,8 @@ static int check_effect(const struct source *src, const struct node *at, void *e
 
 	if (rc < 0)
 		return rc;
+	if (lower_all(src, &r->host) < 0)
+		return -src->err->code;
 	r->c.weight = weigh(effect_match_fields, r);
 	if (!r->c.weight && r->c.off != TRI_YES)
 		return bad(src, at, "rule '%s' has no conditions and would decide everything; if that is meant: "

@@ -208,6 +208,18 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+static void test_hosts_in_any_case(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: h, match: {host: [Example.COM, \"*.Example.org\"]}, decide: deny}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "curl https://example.com/", REIN_DENY);
+	EXPECT(p, "curl https://A.example.ORG/", REIN_DENY);
+	rein_policy_free(p);
+}
+
 /* [P5]: options of which only the beginning is known, and the short forms programs take */
 static void test_options_in_part(void **state)
 {
@@ -827,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_hosts_in_any_case),
 		cmocka_unit_test(test_options_in_part),
 		cmocka_unit_test(test_options_before_a_subcommand),
 		cmocka_unit_test(test_project_and_environments),
