@@ -219,6 +219,8 @@ static int check_environment(const struct source *src, const struct node *at, vo
 	e->line = at->line;
 	if (!e->tier)
 		return bad(src, at, "environment '%s' has no tier: auto, notify or approve", e->name);
+	if (e->minimum > 100)
+		return bad(src, at, "environment '%s': more than 100 approvals are never given", e->name);
 	return 0;
 }
 

@@ -349,7 +349,7 @@ static void test_broken_policy_denies(void **state) /* [P1] */
 		"version: 1\nrules:\n  - {id: a, match: {flags: [x], program: y}, decide: allow}\n",
 		"version: 1\nversion: 1\n", "version: 1\nx: &a [1]\n", "version: [\n", "version: 1\n---\nversion: 1\n",
 		"version: 1\nrules:\n  - {id: a, match: {program: x}, decide: deny}\n  - {id: a, match: {program: y}, decide: deny}\n",
-		"version: 1\nlimits: {profile: none-such}\n", "version: 1\nenvironments: {x: {}}\n", "version: 1\nmode: !!str enforce\n",
+		"version: 1\nenvironments: {x: {tier: approve, minimum: 4294967297}}\n", "version: 1\nlimits: {profile: none-such}\n", "version: 1\nenvironments: {x: {}}\n", "version: 1\nmode: !!str enforce\n",
 		"version: 1\nrules:\n  - {id: a, match: {time: 25:00-26:00}, decide: deny}\n",
 	};
 
