@@ -387,6 +387,16 @@ static void the_users_patterns_come_from_the_settings(void **state)
 	assert_non_null(strstr(err.msg, "redact=badge"));
 	write_config("redact=badge\n");
 	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+	{ /* nor may one be behind a byte that ends a text */
+		auto_free char *path = rein_asprintf("%s/audit/config", dir);
+		auto_close int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+		assert_true(write(fd, "\0\nredact=badge BADGE\n", 22) == 22);
+	}
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+	write_config(""); /* no settings are none */
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), 0);
+	rein_record_close(r);
 }
 
 /* Every published head goes to the file and to the log socket, and each of them fits afterwards. */
