@@ -6,6 +6,20 @@ load helper
 more_setup() { "$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 60 3 >/dev/null; }
 log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 
+@test "what cannot be written, and what is not looked at, is told" {
+	rein run -q -- true
+	local how
+	for how in 'report --format html' 'report --format json' 'export --format csv'; do
+		# shellcheck disable=SC2086
+		run rein audit $how -o /dev/full
+		eq "$how" 125 "$status"
+		has "$output" "No space left"
+	done
+	run rein audit verify one.json two.json
+	eq operands 125 "$status"
+	has "$output" "one proof"
+}
+
 @test "log: filters, text, counts, JSON; nothing found is said" {
 	eq lines 5 "$(rein audit log -n 5 --json | wc -l)"
 	[ "$(rein audit log -n 1000 --json --type request | wc -l)" = 60 ]
