@@ -6,6 +6,15 @@ load helper
 more_setup() { "$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 60 3 >/dev/null; }
 log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 
+@test "prune: kept for longer than there are times is kept" {
+	rein run -q -- true
+	printf 'segment-size=2K\n' >"$REIN_STATE/audit/config"
+	rein run -q -- true && rein run -q -- true
+	[ -e "$REIN_STATE/audit/00000002.log" ]
+	has "$(rein audit prune --keep-age 210000d)" "removed 0 segments"
+	[ -e "$REIN_STATE/audit/00000001.log" ]
+}
+
 @test "what cannot be written, and what is not looked at, is told" {
 	rein run -q -- true
 	local how
