@@ -6,6 +6,19 @@ load helper
 more_setup() { "$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 60 3 >/dev/null; }
 log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 
+@test "nothing that was recorded speaks to the terminal" {
+	rein run -q -- echo $'a\e[31mred' >/dev/null
+	rein audit hold --reason $'a\e[31mred' >/dev/null
+	local how
+	for how in log 'log -e' 'similar echo a' 'hold --list' "show $(rein audit log --json | sed 's/.*"id":"\([^"]*\)".*/\1/;1q')"; do
+		# shellcheck disable=SC2086
+		run rein audit $how
+		eq "$how" 0 "$status"
+		hasnt "$output" $'\e'
+	done
+	has "$(rein audit similar echo a)" 'a\x1b[31mred'
+}
+
 @test "prune: kept for longer than there are times is kept" {
 	rein run -q -- true
 	printf 'segment-size=2K\n' >"$REIN_STATE/audit/config"
