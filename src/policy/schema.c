@@ -91,8 +91,35 @@ static bool id_ok(const char *s, enum rein_layer layer)
 	return n && !s[n] && n <= (layer == REIN_LAYER_PROJECT ? 150 : 200);
 }
 
+/* It is shown to people, and may be a stranger's: nothing in it speaks to a terminal. */
+static int tame(const struct source *src, const char **text)
+{
+	auto_buf struct rein_buf b = REIN_BUF(32768);
+	size_t n = 0;
+
+	if (!*text)
+		return 0;
+	rein_buf_escaped(&b, rein_str(*text));
+	for (const char *s = *text; *s; s++)
+		n += 1 + (*s == '\\');
+	if (!b.failed && b.n == n)
+		return 0; /* nothing but backslashes, which are harmless */
+	*text = b.failed ? NULL : pool_dup(src->pool, b.p, b.n);
+	return *text ? 0 : rein_err_nomem(src->err);
+}
+
+static int tame_all(const struct source *src, struct strs *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (tame(src, &words->v[i]) < 0)
+			return -src->err->code;
+	return 0;
+}
+
 static int check_common(const struct source *src, const struct node *at, struct common *c)
 {
+	if (tame(src, &c->instead) < 0 || tame_all(src, &c->approvers) < 0)
+		return -src->err->code;
 	c->file = src->file;
 	c->line = at->line;
 	c->layer = src->layer;
@@ -216,6 +243,8 @@ static int check_environment(const struct source *src, const struct node *at, vo
 {
 	struct environment *e = element;
 
+	if (tame_all(src, &e->approvers) < 0)
+		return -src->err->code;
 	e->line = at->line;
 	if (!e->tier)
 		return bad(src, at, "environment '%s' has no tier: auto, notify or approve", e->name);

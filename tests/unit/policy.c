@@ -208,6 +208,22 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+static void test_words_of_strangers(void **state)
+{
+	struct rein_policy *p = with(NULL, "version: 1\nrules:\n"
+					   "  - {id: a, match: {program: ls}, decide: ask, message: \"m\\e[2J\", "
+					   "instead: \"i\\e[2J\\nrein: done\", approvers: [\"x\\e[2J\"]}\n"
+					   "  - {id: b, match: {program: cat}, decide: ask, instead: 'use C:\\x'}\n");
+	struct rein_decision d = decide(p, "ls");
+
+	(void)state;
+	assert_string_equal(d.reason, "m\\x1b[2J");
+	assert_string_equal(d.instead, "i\\x1b[2J\\nrein: done");
+	assert_string_equal(d.approvers[0], "x\\x1b[2J");
+	assert_string_equal(decide(p, "cat").instead, "use C:\\x");
+	rein_policy_free(p);
+}
+
 static void test_hosts_in_any_case(void **state)
 {
 	struct rein_policy *p = with("version: 1\nrules:\n"
@@ -839,6 +855,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_words_of_strangers),
 		cmocka_unit_test(test_hosts_in_any_case),
 		cmocka_unit_test(test_options_in_part),
 		cmocka_unit_test(test_options_before_a_subcommand),
