@@ -54,7 +54,7 @@ static FILE *open_output(struct rein_audit *a)
 
 static int close_output(struct rein_audit *a, FILE *f)
 {
-	bool bad = fflush(f) != 0;
+	bool bad = fflush(f) != 0 || ferror(f);
 
 	if (f != stdout)
 		bad |= fclose(f) != 0;
@@ -145,8 +145,16 @@ int rein_audit_report(struct rein_audit *a)
 		rc = rein_err_set(&a->err, REIN_E_USAGE, "report formats are html, md and json");
 		goto out;
 	}
+	if (b.failed) {
+		rc = rein_err_nomem(&a->err);
+		goto out;
+	}
 	f = open_output(a);
-	rc = !f || b.failed || fwrite(b.p, 1, b.n, f) != b.n ? -1 : close_output(a, f);
+	rc = f ? 0 : -1;
+	if (f) {
+		fwrite(b.p, 1, b.n, f);
+		rc = close_output(a, f); /* that it was not written is remembered */
+	}
 out:
 	rein_stats_done(s);
 	rein_free(s);

@@ -47,14 +47,16 @@ static int list_holds(struct rein_audit *a)
 	if (rein_record_list_holds(a->state, &h, &n, &a->err) < 0)
 		return rein_audit_fail(a);
 	for (size_t i = 0; i < n; i++) {
+		auto_buf struct rein_buf reason = REIN_BUF(1 << 16);
 		char since[32], until[32];
 
+		rein_buf_escaped(&reason, rein_str(h[i].reason));
 		rein_audit_time(h[i].since_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, since,
 				sizeof(since));
 		rein_audit_time(h[i].until_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, until,
 				sizeof(until));
 		printf("%s  %s to %s  %s\n", h[i].id, h[i].since_ns ? since : "the beginning",
-		       h[i].until_ns ? until : "further notice", h[i].reason);
+		       h[i].until_ns ? until : "further notice", reason.p ? reason.p : "");
 	}
 	return 0;
 }

@@ -73,6 +73,8 @@ int rein_audit_verify(struct rein_audit *a)
 			return rein_audit_usage(a, "a key is 64 hexadecimal digits, not", a->key);
 		o.pinned = pinned;
 	}
+	if (a->nrest > 1 || (a->nrest && a->archive))
+		return rein_audit_usage(a, "verify takes the record, an archive or one proof, not also", a->rest[a->nrest - 1]);
 	if (a->nrest == 1) /* a proof made by: rein audit prove */
 		return rein_proof_check_file(a->rest[0], o.pinned, &a->err) < 0
 			       ? rein_audit_fail(a)

@@ -155,7 +155,7 @@ void rein_screen_effects(const struct rein_event *ev, struct rein_buf *b)
 
 void rein_screen_event(struct rein_screen *s, const struct rein_event *ev, struct rein_buf *out)
 {
-	auto_buf struct rein_buf b = REIN_BUF(1 << 17);
+	auto_buf struct rein_buf b = REIN_BUF(1 << 17), agent = REIN_BUF(1 << 17);
 	char when[32];
 	struct rein_str word = ev->decision.n ? ev->decision : ev->result;
 	struct rein_str name = ev->txn.n ? ev->txn : ev->id;
@@ -163,14 +163,15 @@ void rein_screen_event(struct rein_screen *s, const struct rein_event *ev, struc
 	rein_screen_day(s, ev->time_ns, out);
 	rein_audit_time(ev->time_ns, REIN_AUDIT_CLOCK, when, sizeof(when));
 	gist(ev, &b);
+	rein_buf_escaped(&agent, ev->agent);
 	rein_screen_fit(&b, s->width > 70 ? s->width - 62 : 20, s->utf8);
 	rein_buf_printf(out, "%s%s %-16.*s%s %-10.10s %s%-7.*s%s %-11.*s %-8.*s %s\n",
 			rein_screen_paint(s, "\033[2m"), when, (int)name.n, name.p ? name.p : "",
 			rein_screen_paint(s, REIN_SCREEN_RESET), rein_event_type_name(ev->type),
 			colour_of(s, ev), (int)word.n, word.p ? word.p : "",
 			rein_screen_paint(s, REIN_SCREEN_RESET), (int)ev->level.n,
-			ev->level.p ? ev->level.p : "", (int)(ev->agent.n > 8 ? 8 : ev->agent.n),
-			ev->agent.p ? ev->agent.p : "", b.p ? b.p : "");
+			ev->level.p ? ev->level.p : "", (int)(agent.n > 8 ? 8 : agent.n),
+			agent.p ? agent.p : "", b.p ? b.p : "");
 }
 
 struct listing {
@@ -443,10 +444,13 @@ int rein_audit_show(struct rein_audit *a)
 					rein_screen_paint(&l.screen, "\033[1m"), (int)r.ev.action.n,
 					r.ev.action.p ? r.ev.action.p : "",
 					rein_screen_paint(&l.screen, REIN_SCREEN_RESET));
-			rein_buf_printf(&b, "  agent %.*s  user %.*s  host %.*s\n\n",
-					(int)r.ev.agent.n, r.ev.agent.p ? r.ev.agent.p : "",
-					(int)r.ev.user.n, r.ev.user.p ? r.ev.user.p : "",
-					(int)r.ev.host.n, r.ev.host.p ? r.ev.host.p : "");
+			rein_buf_cstr(&b, "  agent ");
+			rein_buf_escaped(&b, r.ev.agent);
+			rein_buf_cstr(&b, "  user ");
+			rein_buf_escaped(&b, r.ev.user);
+			rein_buf_cstr(&b, "  host ");
+			rein_buf_escaped(&b, r.ev.host);
+			rein_buf_cstr(&b, "\n\n");
 		}
 		if (a->json)
 			event_text(&l, c.v[i].line, text, &r.ev, &b);
@@ -485,14 +489,16 @@ int rein_audit_similar(struct rein_audit *a)
 		return rein_audit_fail(a);
 	rein_json_open(&j, '[');
 	for (int i = 0; i < n; i++) {
+		auto_buf struct rein_buf command = REIN_BUF(1 << 20);
 		char when[32];
 
+		rein_buf_escaped(&command, rein_str(found[i].command));
 		rein_audit_time(found[i].time_ns, REIN_AUDIT_DATE | REIN_AUDIT_CLOCK, when,
 				sizeof(when));
 		if (!a->json)
 			printf("%3.0f %%  %s  %-12s %-7s%s%s  %s\n", found[i].score * 100, when,
 			       found[i].result[0] ? found[i].result : "-", found[i].decision,
-			       found[i].undone[0] ? " " : "", found[i].undone, found[i].command);
+			       found[i].undone[0] ? " " : "", found[i].undone, command.p ? command.p : "");
 		rein_json_open(&j, '{');
 		rein_json_ku64(&j, "line", found[i].line);
 		rein_json_ku64(&j, "time_ns", found[i].time_ns);

@@ -78,15 +78,24 @@ int rein_canaries_open(struct rein_canaries *c, const struct rein_strlist *paths
 
 const char *rein_canaries_next(struct rein_canaries *c)
 {
-	char room[sizeof(struct inotify_event) + NAME_MAX + 1]
-		__attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *e = (const struct inotify_event *)room;
-	ssize_t n;
+	while (c->fd >= 0) {
+		struct inotify_event e;
 
-	while (c->fd >= 0 && (n = read(c->fd, room, sizeof(room))) > 0)
+		if (c->n - c->at < sizeof(e)) {
+			ssize_t n = read(c->fd, c->events, sizeof(c->events));
+
+			if (n <= 0)
+				return NULL;
+			c->at = 0;
+			c->n = (size_t)n;
+			continue;
+		}
+		memcpy(&e, c->events + c->at, sizeof(e));
+		c->at += sizeof(e) + e.len; /* whole ones are read, and files have no names in them */
 		for (size_t i = 0; i < c->paths.n; i++)
-			if (c->watches[i] == e->wd)
+			if (c->watches[i] == e.wd && e.mask & IN_OPEN)
 				return c->paths.v[i];
+	}
 	return NULL;
 }
 

@@ -15,6 +15,8 @@ struct rein_canaries {
 	int *watches;
 	size_t cap;
 	int fd; /* inotify, or -1 */
+	char events[1024]; /* read and not yet told of, from `at` to `n` */
+	size_t at, n;
 	struct rein_strlist copies;
 	struct rein_path_rule *rules; /* the view's, and these */
 	size_t nrules;

@@ -180,6 +180,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	if (carry_out(e, o, &spec, r, err) < 0)
 		return -err->code;
 	watcher.over = true;
+	rein_watcher_canaries(&watcher);
 	if (r->result.end == REIN_BOX_LIMIT) {
 		char text[128];
 

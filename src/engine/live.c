@@ -28,6 +28,18 @@ int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *
 			    t.who, t.when, *t.why ? ", because: " : "", t.why);
 }
 
+void rein_watcher_canaries(struct rein_watcher *w)
+{
+	const char *canary;
+
+	while ((canary = rein_canaries_next(&w->canaries))) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "the canary %.130s was opened", canary);
+		rein_engine_violation(w, REIN_VIOLATION_FILE, text);
+	}
+}
+
 static enum rein_ordered ask(void *arg)
 {
 	static const enum rein_ordered answers[] = {
@@ -37,14 +49,8 @@ static enum rein_ordered ask(void *arg)
 		[REIN_ORDER_STOP] = REIN_BOX_STOP,
 	};
 	struct rein_watcher *w = arg;
-	const char *canary;
 
-	while ((canary = rein_canaries_next(&w->canaries))) {
-		char text[160];
-
-		snprintf(text, sizeof(text), "the canary %.130s was opened", canary);
-		rein_engine_violation(w, REIN_VIOLATION_FILE, text);
-	}
+	rein_watcher_canaries(w);
 	if (w->pause)
 		return REIN_BOX_PAUSE;
 	return answers[rein_orders_read(&w->orders, w->run->tx.id, w->opts->who.agent, &w->run->order)];

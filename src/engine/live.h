@@ -37,6 +37,8 @@ int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *
 /* Take a place if their number is limited, watch for orders. w must stay where it is. */
 int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const struct rein_run_opts *o,
 		      struct rein_run *r, struct rein_err *err);
+/* Whether somebody opened a canary, in boxes that were over before anybody looked as well. */
+void rein_watcher_canaries(struct rein_watcher *w);
 void rein_watcher_close(struct rein_watcher *w);
 
 #endif

@@ -140,11 +140,17 @@ static enum rein_net choose(const struct rein_run_opts *o, const struct rein_pol
 	return o->net_chosen || s->net == REIN_POLICY_NET_NONE ? o->net : modes[s->net];
 }
 
-/* What a profile lets out is a volume of the network; the smaller one holds. */
+/*
+ * What a profile lets out is a volume of the network; the smaller one holds. One that is for a while
+ * and one in all are kept together only by the smaller number in all.
+ */
 static void limit_egress(struct rein_net_budget *sent, uint64_t egress)
 {
-	if (egress && (!sent->bytes || sent->window_ns || egress < sent->bytes))
-		*sent = (struct rein_net_budget){.bytes = egress};
+	if (!egress)
+		return;
+	if (!sent->bytes || egress < sent->bytes)
+		sent->bytes = egress;
+	sent->window_ns = 0;
 }
 
 static int join_volumes(const struct rein_run_opts *o, const struct rein_run *r,

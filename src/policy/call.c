@@ -7,10 +7,11 @@ static const struct {
 	const char *program;
 	const char *options; /* each with a space on both sides */
 } valued[] = {
-	{"git", " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix "},
+	{"git", " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source "},
 	{"docker", " -H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey "},
 	{"podman", " --connection -c --log-level --root --runroot --storage-driver --url "},
-	{"kubectl", " -n --namespace --context --kubeconfig -s --server --cluster --user --as --token "},
+	{"kubectl", " -n --namespace --context --kubeconfig -s --server --cluster --user --as --token -v --v "
+		    "--as-group --as-uid --request-timeout "},
 	{"helm", " -n --namespace --kube-context --kubeconfig --registry-config --repository-config "},
 	{"npm", " --prefix -w --workspace --registry --userconfig -C "},
 	{"yarn", " --cwd "},
@@ -26,6 +27,13 @@ static const struct {
 	{"apt", " -o -c -t --target-release --config-file --option "},
 	{"pip", " --python --log --proxy --retries --timeout --cert --cache-dir "},
 };
+
+/* Those that take none, of any of them; what starts with --no- takes none either. */
+static const char plain_options[] =
+	" -p -P -q -qq -v -vv -y -D -h -g -s -r -f -a -l --paginate --bare --literal-pathspecs --glob-pathspecs "
+	"--noglob-pathspecs --icase-pathspecs --quiet --silent --verbose --debug --yes --assume-yes --help --version "
+	"--global --system --user --now --all --full --force --json --locked --offline --frozen --tls --tlsverify --remote "
+	"--isolated --only-show-errors ";
 
 static const char *options_of(struct rein_str program)
 {
@@ -91,11 +99,17 @@ static enum match words_are(const char *want, const struct rein_call *c, size_t 
 	return m;
 }
 
-static enum match match_subcommand(const struct strs *patterns, const struct rein_call *c)
+static bool takes_none(struct rein_str w)
+{
+	return memchr(w.p, '=', w.n) || (w.n > 5 && !memcmp(w.p, "--no-", 5)) || takes_next(plain_options, w);
+}
+
+static enum match match_subcommand(const struct strs *patterns, const struct rein_call *c, bool allows)
 {
 	const char *options = options_of(base_of(c->words[0]));
 	enum match best = MATCH_NO;
 	bool unsure = false; /* an option whose arity is not known stood before */
+	bool second = false; /* and this is the word after the one it may have taken */
 
 	for (size_t i = 1; i < c->n; i++) {
 		struct rein_str w = c->words[i];
@@ -103,14 +117,15 @@ static enum match match_subcommand(const struct strs *patterns, const struct rei
 		if (is_option(w)) {
 			if (options && takes_next(options, w))
 				i++;
-			else if (!options && !memchr(w.p, '=', w.n))
+			else if (options ? !takes_none(w) : !memchr(w.p, '=', w.n))
 				unsure = true;
 			continue;
 		}
 		for (size_t k = 0; k < patterns->n; k++) {
 			enum match m = words_are(patterns->v[k], c, i);
 
-			if (m == MATCH_YES && unsure)
+			/* of a program whose options we know, a strange one most likely takes nothing */
+			if (m == MATCH_YES && unsure && (!options || allows || second))
 				m = MATCH_MAYBE;
 			if (m > best)
 				best = m;
@@ -118,13 +133,27 @@ static enum match match_subcommand(const struct strs *patterns, const struct rei
 		/* the word may have been that option's value: the next one is a candidate too */
 		if (!unsure || !is_option(c->words[i - 1]))
 			break;
+		second = true;
 	}
 	return best;
 }
 
+#define CLUSTER 16 /* no more options than these in one word */
+
+/* How much of a word is known from its beginning on, of at most so many bytes. */
+static size_t known(struct rein_str w, size_t max)
+{
+	size_t n = 0;
+
+	while (n < w.n && n < max && (w.p[n] < REIN_WORD_ANY || w.p[n] > REIN_WORD_ONE))
+		n++;
+	return n;
+}
+
 static enum match match_flag(const char *flag, struct rein_str w)
 {
-	size_t n = strlen(flag);
+	size_t n = strlen(flag), sure = known(w, n + 1), name = w.n;
+	const char *equal;
 
 	if (w.n && w.p[0] == REIN_WORD_ANY)
 		return MATCH_MAYBE;
@@ -132,9 +161,18 @@ static enum match match_flag(const char *flag, struct rein_str w)
 		return MATCH_NO;
 	if (w.n >= n && !memcmp(w.p, flag, n) && (w.n == n || w.p[n] == '='))
 		return MATCH_YES;
+	/* the rest is only known when it runs: it may be this option, or one of a cluster */
+	if (sure < w.n && sure <= n && !memcmp(w.p, flag, sure))
+		return MATCH_MAYBE;
+	if (n == 2 && w.n > 1 && w.p[0] == flag[0] && w.p[1] != '-' &&
+	    known(w, CLUSTER) < (w.n < CLUSTER ? w.n : CLUSTER))
+		return MATCH_MAYBE;
+	equal = memchr(w.p, '=', w.n < n ? w.n : n);
+	if (equal)
+		name = (size_t)(equal - w.p);
 	if (flag[0] == '-' && flag[1] == '-') /* an abbreviation */
-		return w.n > 4 && w.n < n && !memcmp(w.p, flag, w.n) ? MATCH_MAYBE : MATCH_NO;
-	if (n == 2 && w.p[0] == flag[0] && w.p[1] != '-' && memchr(w.p + 1, flag[1], w.n - 1)) {
+		return name > 2 && name < n && !memcmp(w.p, flag, name) ? MATCH_MAYBE : MATCH_NO;
+	if (n == 2 && w.n > 1 && w.p[0] == flag[0] && w.p[1] != '-' && memchr(w.p + 1, flag[1], w.n - 1)) {
 		for (size_t i = 1; i < w.n; i++)
 			if (!((w.p[i] >= 'a' && w.p[i] <= 'z') || (w.p[i] >= 'A' && w.p[i] <= 'Z')))
 				return MATCH_MAYBE;
@@ -212,7 +250,7 @@ enum match match_call(const struct rule *r, const struct rein_call *c)
 	if (r->program.n)
 		m = match_program(r, c->words[0]);
 	if (m && r->subcommand.n)
-		m = least(m, match_subcommand(&r->subcommand, c));
+		m = least(m, match_subcommand(&r->subcommand, c, r->c.decide - 1 == REIN_ALLOW));
 	if (m && r->flags.n)
 		m = least(m, match_flags(&r->flags, c));
 	if (m && r->arguments.n)

@@ -91,8 +91,35 @@ static bool id_ok(const char *s, enum rein_layer layer)
 	return n && !s[n] && n <= (layer == REIN_LAYER_PROJECT ? 150 : 200);
 }
 
+/* It is shown to people, and may be a stranger's: nothing in it speaks to a terminal. */
+static int tame(const struct source *src, const char **text)
+{
+	auto_buf struct rein_buf b = REIN_BUF(32768);
+	size_t n = 0;
+
+	if (!*text)
+		return 0;
+	rein_buf_escaped(&b, rein_str(*text));
+	for (const char *s = *text; *s; s++)
+		n += 1 + (*s == '\\');
+	if (!b.failed && b.n == n)
+		return 0; /* nothing but backslashes, which are harmless */
+	*text = b.failed ? NULL : pool_dup(src->pool, b.p, b.n);
+	return *text ? 0 : rein_err_nomem(src->err);
+}
+
+static int tame_all(const struct source *src, struct strs *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (tame(src, &words->v[i]) < 0)
+			return -src->err->code;
+	return 0;
+}
+
 static int check_common(const struct source *src, const struct node *at, struct common *c)
 {
+	if (tame(src, &c->instead) < 0 || tame_all(src, &c->approvers) < 0)
+		return -src->err->code;
 	c->file = src->file;
 	c->line = at->line;
 	c->layer = src->layer;
@@ -104,6 +131,21 @@ static int check_common(const struct source *src, const struct node *at, struct 
 		return bad(src, at, "rule '%s' does not say what to decide: allow, hold, ask or deny", c->id);
 	if (c->minimum > 100)
 		return bad(src, at, "rule '%s': more than 100 approvals are never given", c->id);
+	return 0;
+}
+
+/* Hosts are compared in lower case. */
+static int lower_all(const struct source *src, struct strs *hosts)
+{
+	for (size_t i = 0; i < hosts->n; i++) {
+		char *s = pool_dup(src->pool, hosts->v[i], strlen(hosts->v[i]));
+
+		if (!s)
+			return rein_err_nomem(src->err);
+		hosts->v[i] = s;
+		for (; *s; s++)
+			*s = *s >= 'A' && *s <= 'Z' ? (char)(*s - 'A' + 'a') : *s;
+	}
 	return 0;
 }
 
@@ -145,6 +187,8 @@ static int check_rule(const struct source *src, const struct node *at, void *ele
 
 	if (rc < 0)
 		return rc;
+	if (lower_all(src, &r->host) < 0)
+		return -src->err->code;
 	r->c.weight = weigh(match_fields, r);
 	if (!r->c.weight && r->c.off != TRI_YES)
 		return bad(src, at, "rule '%s' has no conditions and would decide everything; if that is meant: "
@@ -171,6 +215,8 @@ static int check_effect(const struct source *src, const struct node *at, void *e
 
 	if (rc < 0)
 		return rc;
+	if (lower_all(src, &r->host) < 0)
+		return -src->err->code;
 	r->c.weight = weigh(effect_match_fields, r);
 	if (!r->c.weight && r->c.off != TRI_YES)
 		return bad(src, at, "rule '%s' has no conditions and would decide everything; if that is meant: "
@@ -197,9 +243,13 @@ static int check_environment(const struct source *src, const struct node *at, vo
 {
 	struct environment *e = element;
 
+	if (tame_all(src, &e->approvers) < 0)
+		return -src->err->code;
 	e->line = at->line;
 	if (!e->tier)
 		return bad(src, at, "environment '%s' has no tier: auto, notify or approve", e->name);
+	if (e->minimum > 100)
+		return bad(src, at, "environment '%s': more than 100 approvals are never given", e->name);
 	return 0;
 }
 

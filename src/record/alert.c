@@ -204,7 +204,10 @@ static int rate(const struct rein_alert_rule *r, struct rein_alert_memory *m, ui
 {
 	uint64_t oldest;
 
-	if (!m->time) {
+	/* another number of times: of another rule whose hash is the same, or of a file that was changed */
+	if (m->ntime != r->count) {
+		rein_free(m->time);
+		m->ntime = m->at = 0;
 		m->time = rein_calloc(r->count, sizeof(*m->time));
 		if (!m->time)
 			return rein_err_nomem(err);

@@ -100,8 +100,10 @@ int rein_record_config_read(int dirfd, struct rein_record_config *ret, struct re
 	/* Settings that cannot be read could be patterns of secrets: go no further without them. */
 	if (rein_file_read(dirfd, "config", &b, err) < 0)
 		return rein_err_prefix(err, "the record's settings");
+	if (b.n && memchr(b.p, '\0', b.n))
+		return rein_err_set(err, REIN_E_INVALID, "a NUL byte in '%s/config'", REIN_RECORD_DIR);
 	text = b.p;
-	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *l = !b.n ? NULL : strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		char *eq = strchr(l, '=');
 
 		if (*l == '#')

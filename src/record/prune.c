@@ -165,7 +165,7 @@ static size_t choose(const struct segment *s, size_t n, const struct rein_prune_
 		total += s[i].bytes;
 	for (k = 0; k + least < n; k++) {
 		uint64_t end = s[k + 1].begin_ns;
-		bool old = o->keep_ns && end + o->keep_ns <= now;
+		bool old = o->keep_ns && end <= now && now - end >= o->keep_ns; /* no sum: it may be for ever */
 		bool big = o->keep_bytes && total > o->keep_bytes;
 		bool any = !o->keep_ns && !o->keep_bytes;
 

@@ -6,6 +6,42 @@ load helper
 more_setup() { "$REIN_BUILD/tests/record/record-fill" "$REIN_STATE" 60 3 >/dev/null; }
 log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 
+@test "nothing that was recorded speaks to the terminal" {
+	rein run -q -- echo $'a\e[31mred' >/dev/null
+	rein audit hold --reason $'a\e[31mred' >/dev/null
+	local how
+	for how in log 'log -e' 'similar echo a' 'hold --list' "show $(rein audit log --json | sed 's/.*"id":"\([^"]*\)".*/\1/;1q')"; do
+		# shellcheck disable=SC2086
+		run rein audit $how
+		eq "$how" 0 "$status"
+		hasnt "$output" $'\e'
+	done
+	has "$(rein audit similar echo a)" 'a\x1b[31mred'
+}
+
+@test "prune: kept for longer than there are times is kept" {
+	rein run -q -- true
+	printf 'segment-size=2K\n' >"$REIN_STATE/audit/config"
+	rein run -q -- true && rein run -q -- true
+	[ -e "$REIN_STATE/audit/00000002.log" ]
+	has "$(rein audit prune --keep-age 210000d)" "removed 0 segments"
+	[ -e "$REIN_STATE/audit/00000001.log" ]
+}
+
+@test "what cannot be written, and what is not looked at, is told" {
+	rein run -q -- true
+	local how
+	for how in 'report --format html' 'report --format json' 'export --format csv'; do
+		# shellcheck disable=SC2086
+		run rein audit $how -o /dev/full
+		eq "$how" 125 "$status"
+		has "$output" "No space left"
+	done
+	run rein audit verify one.json two.json
+	eq operands 125 "$status"
+	has "$output" "one proof"
+}
+
 @test "log: filters, text, counts, JSON; nothing found is said" {
 	eq lines 5 "$(rein audit log -n 5 --json | wc -l)"
 	[ "$(rein audit log -n 1000 --json --type request | wc -l)" = 60 ]

@@ -108,6 +108,19 @@ print("all")'
 	eq out all "$output"
 }
 
+@test "violations: a canary that is opened by who is gone at once" {
+	echo 1 >c1
+	printf 'version: 1\nworkspace: {canary: [c1]}\n' >"$T/p.yaml"
+	local i
+	for i in 1 2 3 4 5 6; do
+		# whoever is paused in time waits for a person, which is not what this is about
+		run timeout 5 rein run -y -p "$T/p.yaml" -- cp c1 new
+		has "$output" "canary $W/c1 was opened"
+		[ ! -e new ]
+		run -0 rein safe --lift
+	done
+}
+
 @test "violations: a canary is opened: pause, safe mode, incident, read-only, a person lifts it" {
 	printf 'aws_secret_access_key = none\n' >creds
 	printf 'version: 1\nworkspace:\n  canary: [creds]\n' >"$T/p.yaml"

@@ -208,6 +208,75 @@ static void test_network_layers(void **state)
 	rein_policy_free(p);
 }
 
+static void test_words_of_strangers(void **state)
+{
+	struct rein_policy *p = with(NULL, "version: 1\nrules:\n"
+					   "  - {id: a, match: {program: ls}, decide: ask, message: \"m\\e[2J\", "
+					   "instead: \"i\\e[2J\\nrein: done\", approvers: [\"x\\e[2J\"]}\n"
+					   "  - {id: b, match: {program: cat}, decide: ask, instead: 'use C:\\x'}\n");
+	struct rein_decision d = decide(p, "ls");
+
+	(void)state;
+	assert_string_equal(d.reason, "m\\x1b[2J");
+	assert_string_equal(d.instead, "i\\x1b[2J\\nrein: done");
+	assert_string_equal(d.approvers[0], "x\\x1b[2J");
+	assert_string_equal(decide(p, "cat").instead, "use C:\\x");
+	rein_policy_free(p);
+}
+
+static void test_hosts_in_any_case(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: h, match: {host: [Example.COM, \"*.Example.org\"]}, decide: deny}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "curl https://example.com/", REIN_DENY);
+	EXPECT(p, "curl https://A.example.ORG/", REIN_DENY);
+	rein_policy_free(p);
+}
+
+/* [P5]: options of which only the beginning is known, and the short forms programs take */
+static void test_options_in_part(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: x, match: {program: tar, flags: [-x, --extract]}, decide: deny}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "tar -xf a", REIN_DENY);
+	EXPECT(p, "tar -\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar -v\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --ex\"$1\" a", REIN_ASK);
+	EXPECT(p, "tar --e a", REIN_ASK);
+	EXPECT(p, "tar --ext=a a", REIN_ASK);
+	EXPECT(p, "tar --create=\"$1\" a", REIN_ALLOW);
+	EXPECT(p, "tar -tf a", REIN_ALLOW);
+	rein_policy_free(p);
+}
+
+/* A value before the sub-command is not taken for it, also of an option nobody told us of. */
+static void test_options_before_a_subcommand(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: push, match: {program: git, subcommand: push}, decide: deny}\n"
+				     "  - {id: log, match: {program: git, subcommand: log}, decide: allow}\n"
+				     "  - {id: get, match: {program: kubectl, subcommand: get}, decide: allow}\n",
+				     NULL);
+
+	(void)state;
+	EXPECT(p, "git --attr-source log push", REIN_DENY);
+	EXPECT(p, "git --no-pager push", REIN_DENY);
+	EXPECT(p, "git --brand-new push", REIN_DENY);
+	EXPECT(p, "git --brand-new log push", REIN_ASK);
+	EXPECT(p, "git --no-pager log", REIN_ALLOW);
+	EXPECT(p, "git --no-pager log push", REIN_ALLOW);
+	EXPECT(p, "kubectl -v 5 get pods", REIN_ALLOW);
+	EXPECT(p, "kubectl --request-timeout get delete namespace prod", REIN_ASK);
+	rein_policy_free(p);
+}
+
 /* [P3]: in which environment it is, and who approves there */
 static void test_project_and_environments(void **state)
 {
@@ -296,7 +365,7 @@ static void test_broken_policy_denies(void **state) /* [P1] */
 		"version: 1\nrules:\n  - {id: a, match: {flags: [x], program: y}, decide: allow}\n",
 		"version: 1\nversion: 1\n", "version: 1\nx: &a [1]\n", "version: [\n", "version: 1\n---\nversion: 1\n",
 		"version: 1\nrules:\n  - {id: a, match: {program: x}, decide: deny}\n  - {id: a, match: {program: y}, decide: deny}\n",
-		"version: 1\nlimits: {profile: none-such}\n", "version: 1\nenvironments: {x: {}}\n", "version: 1\nmode: !!str enforce\n",
+		"version: 1\nenvironments: {x: {tier: approve, minimum: 4294967297}}\n", "version: 1\nlimits: {profile: none-such}\n", "version: 1\nenvironments: {x: {}}\n", "version: 1\nmode: !!str enforce\n",
 		"version: 1\nrules:\n  - {id: a, match: {time: 25:00-26:00}, decide: deny}\n",
 	};
 
@@ -786,6 +855,10 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_words_of_strangers),
+		cmocka_unit_test(test_hosts_in_any_case),
+		cmocka_unit_test(test_options_in_part),
+		cmocka_unit_test(test_options_before_a_subcommand),
 		cmocka_unit_test(test_project_and_environments),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "model/event.h"
 #include "record/alert.h"
+#include "record/alert_memory.h"
 #include "record/count.h"
 #include "record/event.h"
 #include "record/export.h"
@@ -387,6 +388,16 @@ static void the_users_patterns_come_from_the_settings(void **state)
 	assert_non_null(strstr(err.msg, "redact=badge"));
 	write_config("redact=badge\n");
 	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+	{ /* nor may one be behind a byte that ends a text */
+		auto_free char *path = rein_asprintf("%s/audit/config", dir);
+		auto_close int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+		assert_true(write(fd, "\0\nredact=badge BADGE\n", 22) == 22);
+	}
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), -REIN_E_INVALID);
+	write_config(""); /* no settings are none */
+	assert_int_equal(rein_record_open(dir, NULL, &r, &err), 0);
+	rein_record_close(r);
 }
 
 /* Every published head goes to the file and to the log socket, and each of them fits afterwards. */
@@ -989,6 +1000,32 @@ static void json_reader_is_strict(void **state)
 			fail_msg("refused: %s: %s", good[i], err.msg);
 }
 
+/* Two rules may come to have one memory, by names that were chosen for it. */
+static void a_memory_of_another_rule(void **state)
+{
+	static const struct rein_alert_rule rule[] = {{.name = "r", .kind = REIN_ALERT_RATE, .field = REIN_ALERT_BY_AGENT,
+						       .count = 64, .window_ns = REIN_NS_PER_S}};
+	struct rein_event ev = {.type = REIN_EV_REQUEST, .time_ns = REIN_NS_PER_S, .agent = STR("a")};
+	struct rein_alerts *a = NULL;
+	struct rein_err err = {0};
+	size_t i = 0;
+
+	(void)state;
+	assert_int_equal(rein_alerts_new(rule, 1, &a, &err), 0);
+	assert_int_equal(rein_alerts_feed(a, 0, &ev, NULL, NULL, &err), 0);
+	while (!a->m[i].hash)
+		i++;
+	rein_free(a->m[i].time);
+	a->m[i].time = rein_calloc(1, sizeof(*a->m[i].time));
+	a->m[i].ntime = 1;
+	a->m[i].at = 0;
+	for (unsigned n = 0; n < 63; n++)
+		assert_int_equal(rein_alerts_feed(a, 1 + n, &ev, NULL, NULL, &err), 0);
+	assert_int_equal(a->m[i].ntime, 64);
+	assert_int_equal(rein_alerts_feed(a, 64, &ev, NULL, NULL, &err), 1);
+	rein_alerts_free(a);
+}
+
 int main(void)
 {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, new_dir, drop_dir)
@@ -1012,6 +1049,7 @@ int main(void)
 		IN_DIR(a_loss_is_accepted_in_writing),
 		IN_DIR(a_full_disk_refuses_and_loses_nothing),
 		IN_DIR(alerts_fire_once_and_never_get_lost),
+		cmocka_unit_test(a_memory_of_another_rule),
 	};
 
 	return cmocka_run_group_tests_name("record_use", tests, NULL, NULL);
