@@ -22,6 +22,7 @@
 #include "sys/file.h"
 
 #define PREFIX "rein-"
+#define PROCESSES_MAX (4u << 20) /* there are no more, and the kernel takes no more for a limit */
 
 static const char *const names[] = {
 	[REIN_CTL_MEMORY] = "memory",	[REIN_CTL_PIDS] = "pids",	[REIN_CTL_CPU] = "cpu",
@@ -189,7 +190,10 @@ static int set_value(const struct rein_cgroup *g, size_t row, uint64_t value)
 		/* the executor is one of them */
 		if (files[row].what == REIN_LIMIT_PROCESSES)
 			value++;
-		snprintf(text, sizeof(text), "%" PRIu64, value);
+		if (files[row].what == REIN_LIMIT_PROCESSES && value > PROCESSES_MAX)
+			snprintf(text, sizeof(text), "max");
+		else
+			snprintf(text, sizeof(text), "%" PRIu64, value);
 	}
 	return write_at(dir, g->version == 1 ? files[row].v1 : files[row].v2, text);
 }

@@ -347,7 +347,7 @@ static int try_place(int dir, unsigned n, struct rein_err *err)
 int rein_live_place(int state_fd, unsigned n, uint64_t wait_ns, int *ret_lock, struct rein_err *err)
 {
 	const struct timespec a_while = {.tv_nsec = 20000000};
-	uint64_t end = rein_mono_ns() + wait_ns;
+	uint64_t end = rein_ns_after(rein_mono_ns(), wait_ns);
 	auto_close int dir = open_dir(state_fd, true);
 
 	if (dir < 0)
