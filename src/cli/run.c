@@ -260,7 +260,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 	if (common->json)
 		rein_outcome_json(r, o, words[d], rest, NULL);
 	else if (!common->quiet)
-		rein_outcome_report(r, o, d, rest);
+		rein_outcome_report(r, o, d, rest, common->verbose);
 	return exit_status(a, r, d);
 }
 
