@@ -89,7 +89,7 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 /* What every box has for itself, and may write to. */
 static bool is_private(const char *path)
 {
-	static const char *const places[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/run"};
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/var/run"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (rein_path_within(path, places[i]))

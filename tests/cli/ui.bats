@@ -331,3 +331,10 @@ p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; op
 	eq all 11 "$(grep -c "refused n" <<<"$output")"
 	hasnt "$output" "more refusals"
 }
+
+@test "a box may write to /run under both of its names: nothing is said of it" {
+	run -3 rein run --discard --approve -- sh -c 'touch /var/run/x /run/y; exit 3'
+	hasnt "$output" "outside the workspace"
+	run -3 rein run --discard --approve -- sh -c 'touch /etc/x; exit 3'
+	has "$output" "outside the workspace"
+}
