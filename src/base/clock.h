@@ -26,4 +26,10 @@ static inline uint64_t rein_mono_ns(void)
 	return rein_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* So much later; for what is too long to be told, a time that never comes and to which more can be added. */
+static inline uint64_t rein_ns_after(uint64_t t, uint64_t ns)
+{
+	return ns > INT64_MAX || t > INT64_MAX - ns ? INT64_MAX : t + ns;
+}
+
 #endif

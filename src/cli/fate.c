@@ -193,6 +193,8 @@ int rein_fate_decide(struct rein_engine *e, const struct rein_fate_args *a, cons
 		*ret = REIN_FATE_HOLD;
 		return 0;
 	}
+	if (rein_trail_answered(&r->trail, true, "effects", err) < 0)
+		return -err->code;
 	r->judged.approved = true;
-	return rein_trail_answered(&r->trail, true, "effects", err);
+	return 0;
 }

@@ -89,7 +89,7 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 /* What every box has for itself, and may write to. */
 static bool is_private(const char *path)
 {
-	static const char *const places[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/run"};
+	static const char *const places[] = {"/tmp", "/var/tmp", "/dev", "/proc", "/run", "/var/run"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (rein_path_within(path, places[i]))
@@ -120,7 +120,7 @@ static const char *out_of_reach(const struct rein_run *r)
 }
 
 void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o, enum rein_fate d,
-			 const char *rest)
+			 const char *rest, bool verbose)
 {
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
 
@@ -167,7 +167,7 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 	if (r->result.status && out_of_reach(r))
 		rein_more("%s is outside the workspace, where a box only reads: --rw PATH makes a tree part of it",
 			  rein_ui_path(out_of_reach(r)));
-	rein_net_print(&r->result.net, o, false);
+	rein_net_print(&r->result.net, o, verbose);
 }
 
 void rein_outcome_notes(const struct rein_run *r, const struct rein_common *common,

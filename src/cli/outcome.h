@@ -17,7 +17,7 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 		       const char *rest, const struct rein_err *err);
 /* The same for people. */
 void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o, enum rein_fate d,
-			 const char *rest);
+			 const char *rest, bool verbose);
 /* What there is to know beside it: of the view, of owners, of safe mode; more with --verbose. */
 void rein_outcome_notes(const struct rein_run *r, const struct rein_common *common,
 			const struct rein_run_opts *o);

@@ -249,20 +249,24 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 	char rest[REIN_TX_ID_MAX + 1] = "";
 	/* of nothing, where there is no transaction */
 	enum rein_fate d = rein_fate_is_forced(r) ? REIN_FATE_DISCARD : REIN_FATE_COMMIT;
-	struct rein_err err = {0};
+	struct rein_err err = {0}, unrecorded = {0};
 	static const char *const words[] = {"hold", "commit", "discard", "hold"};
 
-	if (r->has_tx && rein_fate_decide(e, &a->fate, common, r, rest, &d, &err) < 0)
+	if (r->has_tx && rein_fate_decide(e, &a->fate, common, r, rest, &d, &unrecorded) < 0)
 		d = REIN_FATE_HOLD; /* an answer that cannot be recorded was not given */
 	if (!common->quiet)
 		rein_outcome_notes(r, common, o);
 	if (r->has_tx && settle(e, r, d, &err) < 0)
 		return report_failure(r, o, common, rest, &err);
+	if (!common->json && !common->quiet)
+		rein_outcome_report(r, o, d, rest, common->verbose);
+	if (unrecorded.code) {
+		rein_err_prefix(&unrecorded, "the answer cannot be recorded, so that it was not given");
+		rein_fail(&unrecorded, false);
+	}
 	if (common->json)
-		rein_outcome_json(r, o, words[d], rest, NULL);
-	else if (!common->quiet)
-		rein_outcome_report(r, o, d, rest);
-	return exit_status(a, r, d);
+		rein_outcome_json(r, o, words[d], rest, unrecorded.code ? &unrecorded : NULL);
+	return unrecorded.code ? rein_code_exit(unrecorded.code) : exit_status(a, r, d);
 }
 
 struct asker {

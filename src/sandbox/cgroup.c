@@ -22,6 +22,7 @@
 #include "sys/file.h"
 
 #define PREFIX "rein-"
+#define PROCESSES_MAX (4u << 20) /* there are no more, and the kernel takes no more for a limit */
 
 static const char *const names[] = {
 	[REIN_CTL_MEMORY] = "memory",	[REIN_CTL_PIDS] = "pids",	[REIN_CTL_CPU] = "cpu",
@@ -189,7 +190,10 @@ static int set_value(const struct rein_cgroup *g, size_t row, uint64_t value)
 		/* the executor is one of them */
 		if (files[row].what == REIN_LIMIT_PROCESSES)
 			value++;
-		snprintf(text, sizeof(text), "%" PRIu64, value);
+		if (files[row].what == REIN_LIMIT_PROCESSES && value > PROCESSES_MAX)
+			snprintf(text, sizeof(text), "max");
+		else
+			snprintf(text, sizeof(text), "%" PRIu64, value);
 	}
 	return write_at(dir, g->version == 1 ? files[row].v1 : files[row].v2, text);
 }
@@ -259,14 +263,21 @@ static void make_v1(const struct rein_limits *l, struct rein_cgroup *g)
 			continue;
 		}
 		g->dir[ctl] = open_dir(path);
-		if (g->dir[ctl] < 0)
+		if (g->dir[ctl] >= 0 && !shared)
+			g->join[g->njoin] = openat(g->dir[ctl], "tasks", O_WRONLY | O_CLOEXEC);
+		/* a group that the box cannot join keeps nothing: others do then */
+		if (g->dir[ctl] < 0 || (!shared && g->join[g->njoin] < 0)) {
+			snprintf(g->why, sizeof(g->why), "%s: %s", path, strerror(errno));
+			rein_closep_(&g->dir[ctl]);
+			g->dir[ctl] = -1;
+			if (!shared)
+				rmdir(path);
 			continue;
+		}
 		g->version = 1;
 		if (shared)
 			continue;
-		g->join[g->njoin] = openat(g->dir[ctl], "tasks", O_WRONLY | O_CLOEXEC);
-		if (g->join[g->njoin] >= 0)
-			g->njoin++;
+		g->njoin++;
 		g->path[ctl] = take_ptr(path);
 	}
 }
@@ -359,7 +370,9 @@ static void make_v2(const struct rein_limits *l, struct rein_cgroup *g)
 				      : -1;
 	g->join[0] = openat(g->dir[REIN_CTL_FREEZER], "cgroup.procs", O_WRONLY | O_CLOEXEC);
 	g->njoin = g->join[0] >= 0;
-	g->version = g->njoin ? 2 : 0;
+	g->version = 2;
+	if (!g->njoin)
+		rein_cgroup_remove(g);
 }
 
 /* Does version 2 have the controllers at all, or are they with version 1? */

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -20,6 +19,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/spawn.h"
 #include "sys/local.h"
 #include "sys/passfd.h"
 
@@ -246,16 +246,6 @@ static bool are_streams(const struct rein_door_note *note, const int fds[REIN_BO
 	return true;
 }
 
-static int seal_plan(const struct rein_plan *plan, struct rein_err *err)
-{
-	auto_close int fd = memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || write(fd, plan, plan->size) != (ssize_t)plan->size ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return rein_err_errno(err, "write the plan");
-	return take_fd(&fd);
-}
-
 static int start(struct rein_door *d, struct rein_visitor *v, const struct rein_door_note *note,
 		 const int fds[REIN_BOX_FDS], struct rein_err *err)
 {
@@ -281,9 +271,10 @@ static int start(struct rein_door *d, struct rein_visitor *v, const struct rein_
 		return rein_err_nomem(err);
 	if (rein_plan_build_guest(argv, envp, d->spec->cwd, &setup, &plan, err) < 0)
 		return -err->code;
-	memory = seal_plan(plan, err);
-	if (memory < 0 || d->spec->watch->admit(d->spec->watch->arg, order.guest, argv,
-						note->flags & REIN_DOOR_APPROVED, err) < 0)
+	memory = rein_spawn_memory(err);
+	if (memory < 0 || rein_spawn_seal(memory, plan, err) < 0 ||
+	    d->spec->watch->admit(d->spec->watch->arg, order.guest, argv, note->flags & REIN_DOOR_APPROVED,
+				  err) < 0)
 		return -err->code; /* [D2] */
 	given[n++] = memory;
 	for (int i = 1; i <= 3 && fds[i] >= 0; i++)

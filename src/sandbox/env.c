@@ -332,9 +332,10 @@ static size_t find(const struct rein_strlist *l, const char *name, size_t n)
 	return i;
 }
 
+/* An environment may have a name twice, and who reads it chooses as he likes: what is put is there once. */
 static int put(struct rein_strlist *l, const char *var)
 {
-	size_t i = find(l, var, name_of(var));
+	size_t n = name_of(var), i = find(l, var, n), kept = i + 1;
 	char *copy;
 
 	if (i == l->n)
@@ -344,6 +345,14 @@ static int put(struct rein_strlist *l, const char *var)
 		return -1;
 	rein_free(l->v[i]);
 	l->v[i] = copy;
+	for (size_t k = kept; k < l->n; k++) {
+		if (same_name(l->v[k], var, n))
+			rein_free(l->v[k]);
+		else
+			l->v[kept++] = l->v[k];
+	}
+	l->n = kept;
+	l->v[kept] = NULL;
 	return 0;
 }
 

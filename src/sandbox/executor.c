@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "sandbox/launch.h"
 #include "sys/priv.h"
 #include "sys/sys.h"
@@ -105,27 +106,32 @@ int rein_executor_replace_(struct rein_box *box, const struct rein_spawn_with *w
 	return 0;
 }
 
+#define MAP_MAX 4095u /* less than a page, in one write: user_namespaces(7) */
+
 static int write_identity(pid_t pid, const char *name, struct rein_err *err)
 {
-	char path[64], ours[64], from[4096], to[4096];
+	auto_buf struct rein_buf to = REIN_BUF(MAP_MAX);
+	char path[64], ours[64], from[128];
 	unsigned long first, outer, n;
-	size_t used = 0;
 	FILE *f;
 
 	snprintf(ours, sizeof(ours), "/proc/self/%s", name);
 	f = fopen(ours, "re");
 	if (!f)
 		return rein_err_errno(err, "open %s", ours);
-	while (fgets(from, sizeof(from), f) && used + 64 < sizeof(to))
+	while (fgets(from, sizeof(from), f))
 		if (sscanf(from, "%lu %lu %lu", &first, &outer, &n) == 3)
-			used += (size_t)snprintf(to + used, sizeof(to) - used, "%lu %lu %lu\n", first,
-						 first, n);
+			rein_buf_printf(&to, "%lu %lu %lu\n", first, first, n);
 	fclose(f);
+	/* half a map would be another one: ids that are ours would be nobody's in the box */
+	if (to.failed)
+		return rein_err_set(err, REIN_E_UNSUPPORTED, "%s has more than the kernel takes at once, %u bytes", ours,
+				    MAP_MAX);
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	{
 		auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-		if (fd < 0 || write(fd, to, used) != (ssize_t)used)
+		if (fd < 0 || write(fd, to.p, to.n) != (ssize_t)to.n)
 			return rein_err_errno(err, "write %s", path);
 	}
 	return 0;

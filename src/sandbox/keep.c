@@ -76,8 +76,16 @@ int rein_keep_init(struct rein_keeper *k, const struct rein_box_spec *spec, stru
 	return 0;
 }
 
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The kernel takes the size of a file for a signed number: what is beyond that is no limit. */
 static void add_rlimit(struct rein_plan_setup *setup, int resource, uint64_t value)
 {
+	if (value > INT64_MAX)
+		return;
 	setup->rlimits[setup->nrlimits++] = (struct rein_plan_rlimit){(uint32_t)resource, 0, value};
 }
 
@@ -91,7 +99,7 @@ void rein_keep_plan(struct rein_keeper *k, struct rein_plan_setup *setup)
 	 * mapped is never all used.
 	 */
 	if (k->by[REIN_LIMIT_MEMORY] == REIN_BY_WATCHING)
-		add_rlimit(setup, RLIMIT_DATA, 2 * memory + (256ull << 20));
+		add_rlimit(setup, RLIMIT_DATA, plus(plus(memory, memory), 256ull << 20));
 	/* The command itself and one look that comes too late for the others. */
 	if (limit(k, REIN_LIMIT_CPU_TIME))
 		add_rlimit(setup, RLIMIT_CPU, seconds);
@@ -100,10 +108,10 @@ void rein_keep_plan(struct rein_keeper *k, struct rein_plan_setup *setup)
 		add_rlimit(setup, RLIMIT_NPROC, limit(k, REIN_LIMIT_PROCESSES) + 2);
 	/* One byte more than is allowed: a file that has it tells that it was tried. */
 	if (limit(k, REIN_LIMIT_FILE))
-		add_rlimit(setup, RLIMIT_FSIZE, limit(k, REIN_LIMIT_FILE) + 1);
+		add_rlimit(setup, RLIMIT_FSIZE, plus(limit(k, REIN_LIMIT_FILE), 1));
 	/* A whole disk's worth in one file would be written before we look. */
 	else if (limit(k, REIN_LIMIT_DISK))
-		add_rlimit(setup, RLIMIT_FSIZE, 2 * limit(k, REIN_LIMIT_DISK));
+		add_rlimit(setup, RLIMIT_FSIZE, plus(limit(k, REIN_LIMIT_DISK), limit(k, REIN_LIMIT_DISK)));
 	if (limit(k, REIN_LIMIT_OPEN_FILES))
 		add_rlimit(setup, RLIMIT_NOFILE, limit(k, REIN_LIMIT_OPEN_FILES));
 	if (k->by[REIN_LIMIT_CPU] == REIN_BY_PRIORITY)

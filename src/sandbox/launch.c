@@ -501,7 +501,7 @@ static int run(struct session *s, struct rein_box_result *ret, struct rein_err *
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	s->orders_ns = s->started_ns + ORDERS_NS;
 	if (s->spec->timeout_ns)
-		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
+		s->deadline_ns = rein_ns_after(s->started_ns, s->spec->timeout_ns);
 	rc = start(s, err);
 	rc = rc < 0 ? rc : permit(s, err);
 	rc = rc < 0 ? rc : attend(s, err);

@@ -225,7 +225,7 @@ int rein_live_find(int state_fd, const char *name, struct rein_live *ret, struct
 	if (rein_live_list(state_fd, &l, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < l.n; i++) {
-		if (!rein_starts(l.v[i].id, name))
+		if (!*name || !rein_starts(l.v[i].id, name)) /* a variable that was not set names nobody */
 			continue;
 		if (found && !rein_streq(found->id, name) && !rein_streq(l.v[i].id, name))
 			return rein_err_set(err, REIN_E_USAGE, "'%s' is the beginning of several boxes", name);
@@ -347,7 +347,7 @@ static int try_place(int dir, unsigned n, struct rein_err *err)
 int rein_live_place(int state_fd, unsigned n, uint64_t wait_ns, int *ret_lock, struct rein_err *err)
 {
 	const struct timespec a_while = {.tv_nsec = 20000000};
-	uint64_t end = rein_mono_ns() + wait_ns;
+	uint64_t end = rein_ns_after(rein_mono_ns(), wait_ns);
 	auto_close int dir = open_dir(state_fd, true);
 
 	if (dir < 0)

@@ -345,7 +345,7 @@ static int run(struct rein_ocirun *s, struct rein_box_result *ret, struct rein_e
 
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
 	if (s->spec->timeout_ns)
-		s->deadline_ns = s->started_ns + s->spec->timeout_ns;
+		s->deadline_ns = rein_ns_after(s->started_ns, s->spec->timeout_ns);
 	rc = rein_ocirun_start_(s, err);
 	if (rc < 0 && s->pidfd < 0)
 		return rc;

@@ -41,7 +41,13 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	rein_result_usage(&r, ru);
+	if (s->end.kind == REIN_BOX_MSG_EXIT) { /* else all there is to tell is what the runtime itself used */
+		r.cpu_ns = s->end.cpu_ns;
+		r.max_rss_kib = s->end.max_rss_kib;
+	}
 	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
+	if (s->end.kind == REIN_BOX_MSG_EXIT && r.usage.memory_peak < r.max_rss_kib << 10)
+		r.usage.memory_peak = r.max_rss_kib << 10;
 	*ret = r;
 }
 

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,22 +15,14 @@
 
 #include "base/auto.h"
 #include "sandbox/ocirun.h"
+#include "sandbox/spawn.h"
 #include "sys/sys.h"
-
-/* Clear of the numbers the executor expects its descriptors at. */
-static int above(int fd)
-{
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-
-	rein_closep_(&fd);
-	return high;
-}
 
 static _Noreturn void child(const struct rein_ocirun *s, int report)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
-	int null = above(open("/dev/null", O_RDWR | O_CLOEXEC));
 	struct rein_err err = {0};
+	int null = rein_spawn_above(open("/dev/null", O_RDWR | O_CLOEXEC), &err);
 	sigset_t none;
 	size_t n;
 
@@ -101,7 +92,6 @@ failed:
 
 int rein_ocirun_prepare_(struct rein_ocirun *s, struct rein_err *err)
 {
-	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	const struct rein_box_order order = {.magic = REIN_PLAN_MAGIC,
 					     .flags = s->plan->flags & REIN_PLAN_ORDERED,
 					     .uid = s->plan->uid,
@@ -113,14 +103,13 @@ int rein_ocirun_prepare_(struct rein_ocirun *s, struct rein_err *err)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rein_err_errno(err, "control socket");
-	s->control = above(pair[0]);
-	s->theirs = above(pair[1]);
-	s->memory = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	if (s->control < 0 || s->theirs < 0 || s->memory < 0 ||
-	    write(s->memory, s->plan, s->plan->size) != (ssize_t)s->plan->size ||
-	    fcntl(s->memory, F_ADD_SEALS, seals) < 0 ||
-	    send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
-		return rein_err_errno(err, "write the plan");
+	s->control = rein_spawn_above(pair[0], err);
+	s->theirs = rein_spawn_above(pair[1], err);
+	s->memory = rein_spawn_memory(err);
+	if (s->control < 0 || s->theirs < 0 || s->memory < 0 || rein_spawn_seal(s->memory, s->plan, err) < 0)
+		return -err->code;
+	if (send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+		return rein_err_errno(err, "control socket");
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
 		if (send(s->control, &notes[i], sizeof(notes[i]), MSG_NOSIGNAL) != (ssize_t)sizeof(notes[i]))
 			return rein_err_errno(err, "control socket");
@@ -153,9 +142,9 @@ int rein_ocirun_start_(struct rein_ocirun *s, struct rein_err *err)
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return rein_err_errno(err, "pipe");
 	ours = pipes[0];
-	report = above(pipes[1]);
+	report = rein_spawn_above(pipes[1], err);
 	if (report < 0)
-		return rein_err_errno(err, "pipe");
+		return -err->code;
 	s->pid = fork();
 	if (s->pid == 0)
 		child(s, report);

@@ -134,7 +134,7 @@ static int child(void *arg)
 	return 125; /* clone(2) has it call exit, which is a system call and no more */
 }
 
-static int above(int fd, struct rein_err *err)
+int rein_spawn_above(int fd, struct rein_err *err)
 {
 	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 
@@ -143,6 +143,27 @@ static int above(int fd, struct rein_err *err)
 	if (fd >= 0)
 		close(fd);
 	return high;
+}
+
+int rein_spawn_memory(struct rein_err *err)
+{
+	return rein_spawn_above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), err);
+}
+
+int rein_spawn_seal(int fd, const struct rein_plan *plan, struct rein_err *err)
+{
+	size_t done = 0;
+
+	while (done < plan->size) {
+		ssize_t n = write(fd, (const char *)plan + done, plan->size - done);
+
+		if (n < 0 && errno != EINTR)
+			return rein_err_errno(err, "write the plan");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return rein_err_errno(err, "seal the plan");
+	return 0;
 }
 
 /*
@@ -211,13 +232,13 @@ int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spaw
 	int pair[2], pidfd = -1;
 	pid_t pid;
 
-	memfd = above(memfd_create("rein-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), err);
+	memfd = rein_spawn_memory(err);
 	if (memfd < 0)
 		return -err->code;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rein_err_errno(err, "control socket");
 	ours = pair[0];
-	theirs = above(pair[1], err);
+	theirs = rein_spawn_above(pair[1], err);
 	if (theirs < 0 || give_order(ours, flags, err) < 0)
 		return -err->code;
 	c = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -262,17 +283,9 @@ int rein_spawn_plan(struct rein_spawn *s, const struct rein_plan *plan, int laye
 	int fds[4] = {0, 1, 2};
 	unsigned nfds = s->early ? 3 : 0;
 	auto_close int fd = take_fd(&s->plan);
-	size_t done = 0;
 
-	while (done < plan->size) {
-		ssize_t n = write(fd, (const char *)plan + done, plan->size - done);
-
-		if (n < 0 && errno != EINTR)
-			return rein_err_errno(err, "write the plan");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return rein_err_errno(err, "seal the plan");
+	if (rein_spawn_seal(fd, plan, err) < 0)
+		return -err->code;
 	if (layer >= 0)
 		fds[nfds++] = layer;
 	rein_fds_send(s->control, &note, sizeof(note), fds, nfds, 0);

@@ -33,6 +33,11 @@ struct rein_spawn_with {
  */
 int rein_spawn_begin(uint32_t flags, const char *program, const struct rein_spawn_with *with,
 		     struct rein_spawn *ret, struct rein_err *err);
+/* The same descriptor, clear of the numbers the executor expects its own at; fd is closed, and may be -1 with errno. */
+int rein_spawn_above(int fd, struct rein_err *err);
+/* Memory for a plan, and the plan in it, so that nobody changes it any more. */
+int rein_spawn_memory(struct rein_err *err);
+int rein_spawn_seal(int fd, const struct rein_plan *plan, struct rein_err *err);
 /*
  * Seal the plan and announce it, together with the overlay it says is given, or -1. A box that died
  * meanwhile is no error here: its pidfd says so.

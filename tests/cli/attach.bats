@@ -4,7 +4,8 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load helper
 
-more_setup() { export REIN_AGENT="" TERM=xterm-256color; }
+# SOLE: sleeps that are nobody else's, whatever runs beside
+more_setup() { export REIN_AGENT="" TERM=xterm-256color SOLE=$BASHPID; }
 after() { command rein stop --all -q >/dev/null 2>&1 || true; }
 
 on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
@@ -180,12 +181,12 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 }
 
 @test "it ends: with its caller, with the box, by the kill switch, while paused" {
-	start_box --discard -- sleep 96
-	command rein attach "$box" -- sleep 961 3>&- >/dev/null 2>&1 &
+	start_box --discard -- sleep 96.$SOLE
+	command rein attach "$box" -- sleep 961.$SOLE 3>&- >/dev/null 2>&1 &
 	local visit=$!
-	until_true 5 pgrep -f '^sleep 961'
+	until_true 5 pgrep -f "^sleep 961.$SOLE"
 	kill -9 $visit
-	until_true 5 gone '^sleep 961'
+	until_true 5 gone "^sleep 961.$SOLE"
 	# a signal is passed on
 	command rein attach "$box" -- sh -c 'trap "exit 9" TERM; echo up; while :; do sleep 0.02; done' 3>&- >"$T/up" 2>&1 &
 	visit=$!
@@ -207,11 +208,11 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	rein resume "$box"
 	until_true 5 bash -c '[ "$(wc -c <"'"$T/lines"'")" -gt '"$n"' ]'
 	# the kill switch
-	command rein attach "$box" -- sleep 962 3>&- >/dev/null 2>"$T/visit" &
+	command rein attach "$box" -- sleep 962.$SOLE 3>&- >/dev/null 2>"$T/visit" &
 	local second=$!
-	until_true 5 pgrep -f '^sleep 962'
+	until_true 5 pgrep -f "^sleep 962.$SOLE"
 	run -0 rein stop --all
-	gone '^sleep 96' || die "left: $(pgrep -af '^sleep 96')"
+	gone "^sleep 96.*[.]$SOLE" || die "left: $(pgrep -af "^sleep 96")"
 	ended $visit
 	eq visit 137 "$st"
 	ended $second
@@ -227,19 +228,19 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	run -125 rein attach
 	run -125 rein attach nope -- true
 	has "$output" "rein ps"
-	start_box --discard -- sleep 97
+	start_box --discard -- sleep 97.$SOLE
 	local i
-	for i in $(seq 16); do command rein attach "$box" -- sleep 971 3>&- >/dev/null 2>&1 & done
-	until_true 40 bash -c '[ "$(pgrep -c -f "^sleep 971")" = 16 ]'
+	for i in $(seq 16); do command rein attach "$box" -- sleep 971.$SOLE 3>&- >/dev/null 2>&1 & done
+	until_true 40 bash -c '[ "$(pgrep -c -f "^sleep 971.$SOLE")" = 16 ]'
 	run -125 inside true
 	has "$output" "at most 16"
 	kill -9 $last # the supervisor: everything goes with it
-	until_true 5 gone '^sleep 97'
+	until_true 5 gone "^sleep 97.*[.]$SOLE"
 	run -125 inside true
 	wait || true
 	has_boxes 0
 	if is_root && command -v runsc; then
-		start_box --discard --backend oci:runsc -- sleep 97
+		start_box --discard --backend oci:runsc -- sleep 97.$SOLE
 		run -125 inside true
 		has "$output" "nobody in it"
 		rein kill "$box"

@@ -56,6 +56,14 @@ none_left() {
 	done
 }
 
+@test "backends: what is told of memory is the command's, not the runtime's" {
+	is_root && command -v runc >/dev/null || skip "no runc"
+	local kib
+	run -0 --separate-stderr with oci:runc --json --discard -- true
+	kib=$(tail -n 1 <<<"$stderr" | field max_rss_kib)
+	[ "$kib" -gt 100 ] && [ "$kib" -lt 8000 ] || die "$kib"
+}
+
 @test "backends: streams are carried, not given away; a signal reaches the command" {
 	local b owner
 	echo abc >"$T/in"; chmod 640 "$T/in"

@@ -544,3 +544,7 @@ on_overlay() {
 		exec rein run -q -- grep -c " ${2#/proc} $2 ro[, ]" /proc/self/mountinfo' sh "$T/harmless" "$entry"
 	eq output $'nothing\n1' "$output"
 }
+
+@test "a name as long as a path, looked for in the current directory, is not found" {
+	run -127 env PATH=":$PATH" rein run -q --discard -- "$(head -c 4094 /dev/zero | tr '\0' a)"
+}

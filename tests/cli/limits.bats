@@ -239,3 +239,12 @@ while True: a.append(b"x" * (4 << 20))'
 	rein run -q --limit memory=64M,cpu=100,cpu-time=1m,processes=100 -- true
 	until_true 5 no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
 }
+
+@test "limits that are never reached end nothing: the largest of sizes, times and numbers" {
+	local l
+	for l in disk=8388608T file=16777215T memory=16777215T output=16777215T processes=1073741824 time=5124095h; do
+		run -0 rein run -q --discard --limit "$l" -- sh -c 'echo hi >x; cat x'
+		eq "$l" hi "$output"
+	done
+	run -0 rein run -q --discard --timeout 5124095h --idle-timeout 5124095h --max-boxes 1 --queue 5124095h -- true
+}

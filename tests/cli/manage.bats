@@ -88,6 +88,10 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -125 rein pause nope
 	has "$output" "rein ps"
 	run -125 rein kill
+	start_box -- sleep 86.$MARK
+	for verb in pause resume kill stats; do run -125 rein $verb ""; done # which is how every name begins
+	has_boxes 1
+	end_boxes
 }
 
 @test "pause: caught between vfork and exec, again and again" {

@@ -321,3 +321,20 @@ p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; op
 	run bash -c 'rein log --json >/dev/full'
 	[ "$status" -ne 0 ] || die "a report that could not be written was taken for done"
 }
+
+@test "-v shows every refusal of the network, not the first ones only" {
+	local try='for i in 1 2 3 4 5 6 7 8 9 10 11; do getent hosts n$i.invalid; done; touch x'
+	run -0 rein run --discard --approve --allow-host example.org -- sh -c "$try"
+	eq few 8 "$(grep -c "refused n" <<<"$output")"
+	has "$output" "and 3 more"
+	run -0 rein run -v --discard --approve --allow-host example.org -- sh -c "$try"
+	eq all 11 "$(grep -c "refused n" <<<"$output")"
+	hasnt "$output" "more refusals"
+}
+
+@test "a box may write to /run under both of its names: nothing is said of it" {
+	run -3 rein run --discard --approve -- sh -c 'touch /var/run/x /run/y; exit 3'
+	hasnt "$output" "outside the workspace"
+	run -3 rein run --discard --approve -- sh -c 'touch /etc/x; exit 3'
+	has "$output" "outside the workspace"
+}

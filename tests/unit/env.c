@@ -148,6 +148,25 @@ static void options_speak_last(void **state)
 	assert_int_equal(rein_env_make(&o, &e, &err), -REIN_E_USAGE);
 }
 
+/* Programs differ in which of two they take: the shell has the last, getenv(3) the first. */
+static void what_is_set_is_there_once(void **state)
+{
+	char *environ_[] = {lit("A=1"), lit("B=1"), lit("A=2"), lit("AB=3"), lit("A=4"), NULL};
+	char *set[] = {lit("A=new"), NULL};
+	struct rein_env_opts o = {.environ = environ_, .set = set};
+	struct rein_env e = {0};
+	struct rein_err err = {0};
+
+	(void)state;
+	assert_int_equal(rein_env_make(&o, &e, &err), 0);
+	assert_int_equal(e.envp.n, 3);
+	assert_string_equal(get(&e, "A"), "new");
+	assert_string_equal(get(&e, "B"), "1");
+	assert_string_equal(get(&e, "AB"), "3");
+	assert_null(e.envp.v[3]);
+	rein_env_done(&e);
+}
+
 static void env_files_are_read(void **state)
 {
 	static const char text[] = "# comment\n"
@@ -203,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(secrets_are_told_from_lookalikes),
 		cmocka_unit_test(options_speak_last),
+		cmocka_unit_test(what_is_set_is_there_once),
 		cmocka_unit_test(env_files_are_read),
 	};
 

@@ -83,12 +83,12 @@ static void exec_command(struct start *s)
 		return;
 	}
 	for (;; dir++) {
-		size_t n = strcspn(dir, ":");
+		size_t n = strcspn(dir, ":"), at = n ? n : 1; /* no directory is the current one */
 
-		if (n + len + 2 <= sizeof(path)) {
-			memcpy(path, n ? dir : ".", n ? n : 1);
-			path[n ? n : 1] = '/';
-			memcpy(path + (n ? n : 1) + 1, name, len + 1);
+		if (at + len + 2 <= sizeof(path)) {
+			memcpy(path, n ? dir : ".", at);
+			path[at] = '/';
+			memcpy(path + at + 1, name, len + 1);
 			exec_one(path, s);
 			if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 				return;
