@@ -299,6 +299,25 @@ static bool is_option(const struct call *c, const struct field *f)
 	return opt_exact(c, rein_str(name)) || opt_exact(c, f->s);
 }
 
+/*
+ * kubectl --new get delete namespace x: if an option that nobody knows takes the word behind it, the next one is the
+ * sub-command.
+ */
+static void other_sub(struct ctx *cx, const struct call *c, size_t i)
+{
+	size_t k = i + 1;
+	const struct know_cmd *other;
+
+	if (!may_be_value(c, i))
+		return;
+	while (k < c->argc && is_option(c, &c->argv[k]))
+		k++;
+	other = k < c->argc ? sub_find(c->cmd, c->argv[k].s) : NULL;
+	if (other && strcmp(other->name, "*"))
+		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, c->argv[i - 1].at,
+		     show(cx, c->argv[k].s), "an option that is not known decides which word is the sub-command");
+}
+
 static void push_operand(struct ctx *cx, struct call *c, size_t i)
 {
 	if (!c->op_at)
@@ -337,6 +356,7 @@ void args_read(struct ctx *cx, struct call *c)
 		if (c->cmd->n_subs && !c->ops.n && !ended) {
 			sub = sub_find(c->cmd, f->s);
 			if (sub && c->n_chain < ARRAY_SIZE(c->chain)) {
+				other_sub(cx, c, i);
 				c->cmd = sub;
 				c->chain[c->n_chain++] = sub;
 				c->sub_at = f->at;
