@@ -313,7 +313,7 @@ static void other_sub(struct ctx *cx, const struct call *c, size_t i)
 	while (k < c->argc && is_option(c, &c->argv[k]))
 		k++;
 	other = k < c->argc ? sub_find(c->cmd, c->argv[k].s) : NULL;
-	if (other && strcmp(other->name, "*"))
+	if (other && other->level > REIN_LEVEL_SAFE && strcmp(other->name, "*"))
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, c->argv[i - 1].at,
 		     show(cx, c->argv[k].s), "an option that is not known decides which word is the sub-command");
 }
