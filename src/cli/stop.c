@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "engine/trail.h"
 #include "sandbox/census.h"
+#include "sandbox/runtime.h"
 #include "sandbox/stop.h"
 
 struct stop_args {
@@ -198,15 +199,27 @@ int rein_cli_start(int argc, char **argv)
 	return 0;
 }
 
-/* Does everything in it stand still? A frozen one looks as it was; its group says so. */
+/*
+ * One that is frozen looks as it was, and of one in a kernel of its own nothing is seen: the supervisor waited
+ * for the freezer, or for the runtime.
+ */
+static bool is_unseen(const struct rein_live *l)
+{
+	struct rein_err ignored = {0};
+	const struct rein_runtime *runtime = *l->backend ? rein_runtime_find(l->backend, &ignored) : NULL;
+
+	return l->group_version || (runtime && !runtime->executor);
+}
+
+/* Does everything in it stand still? */
 static bool stands_still(const struct rein_live *l)
 {
 	const struct timespec a_while = {.tv_nsec = 50000000};
 	auto_close int proc = rein_census_open(l->box);
 	struct rein_census c, later;
 
-	if (l->group_version)
-		return true; /* the supervisor waited for the freezer */
+	if (is_unseen(l))
+		return true;
 	if (proc < 0 || !rein_census_take(proc, &c) || c.stopped + c.waiting < c.processes)
 		return false;
 	if (!c.waiting)
@@ -224,7 +237,7 @@ static int wait_until(const struct rein_live *l, bool still)
 	uint64_t end = rein_mono_ns() + 3 * REIN_NS_PER_S;
 
 	while (rein_mono_ns() < end) {
-		if (stands_still(l) == still || (l->group_version && !still))
+		if (stands_still(l) == still || (is_unseen(l) && !still))
 			return 0;
 		nanosleep(&a_while, NULL);
 	}

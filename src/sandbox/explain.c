@@ -141,6 +141,8 @@ int rein_explain_exec(int sys, const char *program, uint32_t flags, struct rein_
 	if (flags & REIN_PLAN_USERNS && sys == EPERM)
 		rein_err_set(err, REIN_E_UNSUPPORTED,
 			     "box: the new user namespace has no rights; %s", REIN_REMEDY_APPARMOR);
+	else if (sys == ENOMEM) /* the limit holds from the first step on, this one */
+		rein_err_set(err, REIN_E_FAILED, "box: there is not enough memory to start it; is the memory limit too low?");
 	else
 		rein_err_set(err, REIN_E_FAILED, "execute '%s': %s; reinstall Rein", program,
 			     strerror(sys));

@@ -337,3 +337,26 @@ while True: a.append(b"x" * (4 << 20))'
 	[ -z "$(rein log --ids --state running --all)" ]
 	none_left
 }
+
+@test "backends: a box of gVisor's is paused and goes on, with and without limits" {
+	is_root && command -v runsc >/dev/null || skip "no runsc"
+	local pid id before
+	for limit in "" "--limit memory=500M"; do
+		: >"$T/ticks"
+		# shellcheck disable=SC2086
+		timeout 60 "$REIN_BUILD/rein" run -y --discard --backend oci:runsc $limit -- sh -c 'while :; do echo x; sleep 0.05; done' 3>&- >"$T/ticks" 2>"$T/err" &
+		pid=$!
+		until_true 20 test -s "$T/ticks" || die "$(cat "$T/err")"
+		id=$(rein ps --json | field boxes.0.id)
+		run -0 rein pause "$id"
+		sleep 1.5 # what is on its way may come out
+		before=$(stat -c %s "$T/ticks")
+		sleep 0.5
+		eq still "$before" "$(stat -c %s "$T/ticks")"
+		run -0 rein resume "$id"
+		until_true 10 bash -c '[ "$(stat -c %s "$1")" -gt "$2" ]' bash "$T/ticks" "$before"
+		run -0 rein kill "$id"
+		wait $pid || true
+		none_left
+	done
+}
