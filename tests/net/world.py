@@ -25,6 +25,7 @@ ZONE = {
     "private.test": ["10.9.9.9"], "meta.test": ["169.254.169.254"], "loop.test": ["127.0.0.1"],
     "zero.test": ["0.0.0.0"], "mapped.test": ["::ffff:127.0.0.1"], "nat64.test": ["64:ff9b::7f00:1"],
     "sixto4.test": ["2002:7f00:1::"], "ula.test": ["fd00:9::9"], "multi.test": ["224.0.0.251"], "own.test": ["93.184.20.1"],
+    "second.test": ["93.184.20.9"], "own6.test": ["2606:4700:2::1"],
     "mixed.test": ["10.9.9.9", "93.184.10.1"], "refused.test": ["93.184.10.8"], "cname.test": "private.test",
     "good-cname.test": "site.test", "slow.test": ["93.184.10.1"], "azure.test": ["168.63.129.16"], "big.test": ["93.184.10.1"],
     "pkg.test": ["93.184.10.7"], "expired.test": ["93.184.10.11"], "wrongname.test": ["93.184.10.12"],

@@ -228,7 +228,7 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 	g->now_ns = rein_mono_ns();
 	resolver_load(&g->resolver);
 	gate_watch(g, &g->control, control, EPOLLIN, control_ready);
-	if (inject_open(g, err) < 0 || inside_open(g, err) < 0)
+	if (dial_open(g, err) < 0 || inject_open(g, err) < 0 || inside_open(g, err) < 0)
 		return -err->code;
 	return gate_confine(err);
 }
@@ -241,7 +241,7 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 	if (!g)
 		return rein_err_nomem(err);
 	g->config = config;
-	g->epoll = g->control.fd = -1;
+	g->epoll = g->routes = g->control.fd = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(g->sockets); i++)
 		g->sockets[i].fd = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(g->published); i++)
@@ -267,6 +267,7 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 		gate_close(g, &g->sockets[i]);
 	for (size_t i = 0; i < g->npublished; i++)
 		gate_close(g, &g->published[i]);
+	rein_closep_(&g->routes);
 	if (g->epoll >= 0)
 		close(g->epoll);
 	rein_free(g);

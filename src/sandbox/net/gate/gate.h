@@ -166,6 +166,7 @@ struct dial {
 /* Find the rule; -1 with the refusal recorded. */
 int gate_rule(struct gate *g, const struct rein_addr *to, uint16_t port, struct name **ret_name,
 	      uint32_t *why);
+int dial_open(struct gate *g, struct rein_err *err); /* before confinement */
 void dial_start(struct gate *g, struct dial *d);
 void dial_cancel(struct dial *d);
 void dial_tick(struct gate *g);
@@ -305,6 +306,8 @@ struct gate {
 	struct meters *meters; /* one a rule */
 	struct inside tls;
 	uint64_t rate_left, rate_ns;
+	int routes; /* the kernel is asked here */
+	uint32_t asked_routes;
 	struct dial *dials;
 	struct hold *holds;
 	unsigned nholds;
