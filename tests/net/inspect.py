@@ -78,6 +78,10 @@ works("later rules for the same host add", ["--allow-host", "site.test,inspect,m
 works("an upload", ALL, ["sh", "-c", "head -c 9000000 /dev/zero | curl -sS --data-binary @- https://site.test/up"], "body 9000000")
 works("a chunked upload", ALL, ["sh", "-c", "head -c 300000 /dev/zero | curl -sS -T - https://site.test/up"], "PUT /up of site.test body 300000")
 works("a download", ALL, ["sh", "-c", "curl -sS https://site.test/bytes/30000000 | wc -c"], "30000000")
+works("a server that ends without a word", ALL, python(r'''
+t = connect(); t.sendall(b"GET /end/9000000 HTTP/1.1\r\nHost: site.test\r\n\r\n"); time.sleep(1)
+print(len(hear(t, 1 << 30).split("\r\n\r\n", 1)[1]))
+'''), "9000000\n")
 works("many at once", ALL, ["sh", "-c", "for i in $(seq 40); do curl -sS https://site.test/bytes/100000 -o /dev/null -w '%{size_download}\\n' & done | sort | uniq -c; wait"], "40 100000")
 works("an upgraded connection", ALL, python(r'''
 t = connect(); t.sendall(b"GET /upgrade HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n")

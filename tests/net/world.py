@@ -160,6 +160,13 @@ class Web(http.server.SimpleHTTPRequestHandler):
             return self.say("", 302, [("Location", "http://" + self.path[10:])])
         if self.path.startswith("/bytes/"):
             return self.say(b"x" * int(self.path[7:]))
+        if self.path.startswith("/end/"):  # the end of the connection is the end of the answer
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(b"x" * int(self.path[5:]))
+            self.close_connection = True
+            return None
         if self.path == "/upgrade" and self.headers.get("Upgrade"):
             self.send_response(101)
             self.send_header("Upgrade", self.headers["Upgrade"])
