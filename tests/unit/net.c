@@ -126,6 +126,16 @@ static void rule_denies(void **state)
 	assert_false(rein_rules_named(v, n, &a, 80)); /* to deny a place is not to name it */
 	assert_true(rein_addr_parse("93.184.217.1", &a));
 	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), 5);
+	assert_false(rein_rules_deny_address(v, n, &a, 80));
+	assert_true(rein_addr_parse("64:ff9b::93.184.216.34", &a)); /* the same host, by NAT64 and by 6to4 */
+	assert_true(rein_rules_deny_address(v, n, &a, 80));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1);
+	assert_int_equal(why, REIN_WHY_DENIED);
+	assert_true(rein_addr_parse("2002:5db8:d822::1", &a));
+	assert_true(rein_rules_deny_address(v, n, &a, 80));
+	assert_true(rein_addr_parse("64:ff9b::93.184.217.1", &a));
+	assert_false(rein_rules_deny_address(v, n, &a, 80));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1); /* to allow one spelling is not to allow all */
 }
 
 static void rule_matches(void **state)
