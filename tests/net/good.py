@@ -153,6 +153,15 @@ check("small" in r.out and "cut" in r.out and any(w == "budget" for _, _, w in r
 r = box(["--allow-host", "budget.test,up=20K", "--allow-host", "site.test"], sh("head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/; head -c 100000 /dev/zero | curl -sS --data-binary @- http://site.test/"))
 check("of budget.test body" not in r.out and "body 100000" in r.out and any(w == "budget" for _, _, w in r.why), "a budget of one host leaves the others alone", r)
 t = time.time()
+EXACT = r'''
+import socket
+s = socket.create_connection(("budget.test", 80), 10)
+head = b"GET /hello HTTP/1.1\r\nHost: budget.test\r\nX: "
+s.sendall(head + b"x" * (196 - len(head)) + b"\r\n\r\n"); print(s.recv(65536)); s.sendall(MORE); s.shutdown(socket.SHUT_WR); print(s.recv(65536))'''
+r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b''")])
+check("200 OK" in r.out and r.status == 0 and not r.why and r.net["sent_bytes"] == 200, "a budget that is used up to the byte is not over it", r)
+r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b'G'")])
+check("200 OK" in r.out and ("budget.test", 80, "budget") in r.why and r.net["sent_bytes"] == 200, "one byte more is", r)
 r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
 t = time.time() - t
 check("2000000" in r.out and 1.4 < t < 6, f"bandwidth: 2 MB at 1 MB/s took {t:.1f} s", r)
