@@ -112,16 +112,31 @@ def busy():
     return ticks
 
 
-for url in ("http://site.test/slowly", "https://site.test/slowly"):
+def watched(*a, **k):
+    """Run it, and tell what time the gate took for it."""
     most, over = [-1], threading.Event()
     def look():
         while not over.wait(0.1):
             most[0] = max(most[0], busy())
     watcher = threading.Thread(target=look); watcher.start()
-    r = box(ALL, ["sh", "-c", f"head -c 30000000 /dev/zero | curl -sS --data-binary @- {url}"])
+    r = box(*a, **k)
     over.set(); watcher.join()
-    spent = most[0] / os.sysconf("SC_CLK_TCK")
+    return r, most[0] / os.sysconf("SC_CLK_TCK")
+
+
+for url in ("http://site.test/slowly", "https://site.test/slowly"):
+    r, spent = watched(ALL, ["sh", "-c", f"head -c 30000000 /dev/zero | curl -sS --data-binary @- {url}"])
     check(r.status == 0 and "POST /slowly" in r.out and 0 <= spent < 1, f"a slow server over {url.split(':')[0]} costs {spent:.2f} s of the gate's time", r)
+
+# no descriptor left for those who come: they are turned away, and told
+r, spent = watched(["--allow-host", "93.184.10.99"], python(r'''
+def begin(to):
+    s = socket.socket(); s.setblocking(False); s.connect_ex(to)
+    return s
+v = [begin(("93.184.10.99", 80)) for _ in range(170)]; time.sleep(1)  # nobody is there to answer
+v += [begin(("8.8.8.8", 53)) for _ in range(20)]; time.sleep(3); print("done")
+'''), under=["prlimit", "--nofile=200:200"])
+check(r.status == 0 and "done" in r.out and 0 <= spent < 1, f"more than there are descriptors for cost {spent:.2f} s of the gate's time", r)
 
 # what is not
 shutil.copy(T + "/cert", T + "/work/only.crt")

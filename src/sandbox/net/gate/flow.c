@@ -578,8 +578,7 @@ void flow_accept(struct gate *g, struct watch *w, uint32_t events)
 	(void)events;
 	for (int i = 0; i < 64; i++) {
 		struct sockaddr_storage peer;
-		socklen_t n = sizeof(peer);
-		int fd = accept4(w->fd, (struct sockaddr *)&peer, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = gate_accept(g, w, &peer);
 
 		if (fd < 0)
 			return;
