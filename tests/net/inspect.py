@@ -181,6 +181,10 @@ refused("a request behind a short body", python(r'raw(b"POST /v1/a HTTP/1.1\r\nH
 refused("a request behind the last chunk", python(r'raw(b"POST /v1/a HTTP/1.1\r\nHost: site.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nDELETE /admin HTTP/1.1\r\nHost: site.test\r\n\r\n")'),
         "request", served=["POST /v1/a"])
 refused("a chunk's size that overflows", python(r'raw(b"POST /v1/a HTTP/1.1\r\nHost: site.test\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx")'), "not_http", served=["POST /v1/a"])
+for field in ("X-HTTP-Method-Override: DELETE", "x-http-method: PUT", "X_Method_Override: PATCH", "X-Original-URL: /admin", "X-Rewrite-Url: /admin"):
+    refused(f"another request by {field}", GET + ["-H", field, "-d", "x", "https://site.test/v1/a"], "request")
+refused("another request where only reading is allowed", GET + ["-H", "X-HTTP-Method-Override: DELETE", "https://ro.test/x"], "request")
+works("where nothing is said of requests it is nobody's business", ALL, GET + ["-H", "X-HTTP-Method-Override: PUT", "https://site.test/x"], "GET /x of site.test")
 refused("writing where only reading is allowed", GET + ["-d", "x", "https://ro.test/x"], "method")
 refused("another name in the handshake", python("raw(b'x', sni='other.test', check=False)"), "sni")
 refused("HTTP/2 alone", python("raw(b'x', alpn=['h2'])"), "handshake")

@@ -215,6 +215,23 @@ static bool parse_length(struct rein_str v, uint64_t *ret)
 	return true;
 }
 
+/* Fields by which frameworks take a request for another one. Underscores are dashes to some of them. */
+static bool names_another(struct rein_str name)
+{
+	static const char *const words[] = {"x-http-method-override", "x-http-method", "x-method-override",
+					    "x-original-url", "x-rewrite-url"};
+	char plain[32];
+
+	if (name.n >= sizeof(plain))
+		return false;
+	for (size_t i = 0; i < name.n; i++)
+		plain[i] = name.p[i] == '_' ? '-' : name.p[i];
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (is_word((struct rein_str){plain, name.n}, words[i]))
+			return true;
+	return false;
+}
+
 struct seen {
 	bool host, length, coding;
 };
@@ -249,6 +266,8 @@ static bool field(struct rein_str line, struct rein_http_head *h, struct seen *s
 		seen->coding = true;
 	} else if (is_word(name, "upgrade")) {
 		h->upgrade = true;
+	} else if (names_another(name)) {
+		h->another = true;
 	}
 	return true;
 }
