@@ -364,11 +364,13 @@ static void body_case(const char *head, const char *text, const char *rest, bool
 
 static void http_paths(void **state)
 {
-	static const char *const good[] = {"/", "/a", "/a/", "/a/b.c", "/a?x=../..", "/a?b#", "/.a/..b/c.", "/%41/%c3%a4", "/a%20b"};
+	static const char *const good[] = {"/", "/a", "/a/", "/a/b.c", "/a?x=../..", "/a?b#", "/.a/..b/c.", "/%41/%c3%a4", "/a%20b",
+					   "/%e0%a4%85", "/%f0%9f%98%80", "/%e0/%80"};
 	static const char *const bad[] = {"",	      "*",	   "a",	       "http://x/", "//",      "/a//b",	  "/.",	     "/..",
 					  "/a/../b",  "/a/..",	   "/./a",     "/%2e%2e/a", "/.%2E/a", "/a%2fb",  "/a%5cb",  "/a\\b",
 					  "/a;b/../", "/a%00",	   "/a%",      "/a%4",	    "/a%zz",   "/%252e/", "/a#b",    "/a%3bb",
-					  "/a%0d%0a", "/a%3fb", "/a%7f"};
+					  "/a%0d%0a", "/a%3fb", "/a%7f",
+					  "/%c0%ae%c0%ae/a", "/a%C1%afb", "/%e0%80%ae%e0%80%ae/a", "/%f0%80%80%ae/a"};
 	struct rein_str path;
 
 	(void)state;

@@ -46,9 +46,17 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* A longer form of a shorter character, "%c0%ae" for a dot: no UTF-8, but some have decoded it. */
+static bool overlong(int before, int v)
+{
+	return v == 0xc0 || v == 0xc1 || (before == 0xe0 && v < 0xa0) || (before == 0xf0 && v < 0x90);
+}
+
 /* One part between slashes: servers and proxies differ in what they make of the odd ones. */
 static bool part_plain(const char *p, size_t n)
 {
+	int before = 0;
+
 	if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -56,13 +64,16 @@ static bool part_plain(const char *p, size_t n)
 
 		if (p[i] <= ' ' || p[i] >= 0x7f || strchr("\\;#", p[i]))
 			return false;
-		if (p[i] != '%')
+		if (p[i] != '%') {
+			before = 0;
 			continue;
+		}
 		if (n - i < 3 || hex(p[i + 1]) < 0 || hex(p[i + 2]) < 0)
 			return false;
 		v = hex(p[i + 1]) << 4 | hex(p[i + 2]);
-		if (v < ' ' || v == 0x7f || (v < 0x80 && strchr("./\\;#?%", v)))
+		if (v < ' ' || v == 0x7f || (v < 0x80 && strchr("./\\;#?%", v)) || overlong(before, v))
 			return false;
+		before = v;
 		i += 2;
 	}
 	return true;
