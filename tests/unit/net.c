@@ -512,8 +512,16 @@ static void credential_heads(void **state)
 static void http_bodies(void **state)
 {
 	static const char chunked[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n";
+	static const char signed_[] = "1;signature=0123456789012345678901234567890123456789\r\nx\r\n";
+	char many[100 * sizeof(signed_)] = "", line[5000] = "1;";
 
 	(void)state;
+	for (size_t i = 0; i < 99; i++)
+		memcpy(many + i * (sizeof(signed_) - 1), signed_, sizeof(signed_));
+	memcpy(many + strlen(many), "0\r\n\r\nGET", 9);
+	body_case(chunked, many, "GET", true); /* what each chunk says is limited, not all of it together */
+	memset(line + 2, 'x', 4200);
+	body_case(chunked, line, "", false);
 	body_case("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n", "abcGET", "GET", true);
 	body_case(chunked, "3\r\nabc\r\n0\r\n\r\nGET", "GET", true);
 	body_case(chunked, "A;x=y\r\n0123456789\r\n00\r\nX: y\r\n\r\nG", "G", true);

@@ -386,7 +386,7 @@ static void step(struct rein_http_body *b, char c)
 		break;
 	case REIN_BODY_SIZE_LF:
 		b->state = c != '\n' ? REIN_BODY_BAD : b->left ? REIN_BODY_CHUNK : REIN_BODY_TRAILER;
-		b->digits = 0;
+		b->digits = b->trailer = 0; /* each line has its own limit */
 		break;
 	case REIN_BODY_CHUNK_CR:
 		b->state = c == '\r' ? REIN_BODY_CHUNK_LF : REIN_BODY_BAD;
