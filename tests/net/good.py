@@ -146,6 +146,13 @@ a = socket.gethostbyname("a.wild.test"); print("back", socket.gethostbyaddr(a)[0
 works("open: any public host", ["--net", "open"], ["curl", "-sS", "https://other.test/"], "GET / of other.test")
 works("open: any public address", ["--net", "open"], ["curl", "-sS", "http://93.184.10.2/"], "GET / of 93.184.10.2")
 
+# one kind of address does not exist, the other is not told: that is no answer
+r = box(["--allow-host", "half.test"], ["/usr/bin/python3", "-c", r'''
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(20); s.connect(("8.8.8.8", 53))
+s.send(struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\4half\4test\0" + struct.pack(">HH", 1, 1)); print("rcode", s.recv(512)[3] & 15)'''])
+check("rcode 2" in r.out, "a name server that is silent does not make a name that does not exist", r)
+
 # budgets and bandwidth
 r = box(["--allow-host", "budget.test", "--net-max", "50K"], sh("curl -sS http://budget.test/bytes/10000 -o /dev/null && echo small; curl -sS http://budget.test/bytes/1000000 -o /dev/null || echo cut"))
 check("small" in r.out and "cut" in r.out and any(w == "budget" for _, _, w in r.why) and r.net["received_bytes"] + r.net["sent_bytes"] <= 51200,

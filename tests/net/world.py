@@ -29,7 +29,7 @@ ZONE = {
     "mixed.test": ["10.9.9.9", "93.184.10.1"], "refused.test": ["93.184.10.8"], "cname.test": "private.test",
     "good-cname.test": "site.test", "slow.test": ["93.184.10.1"], "azure.test": ["168.63.129.16"], "big.test": ["93.184.10.1"],
     "pkg.test": ["93.184.10.7"], "expired.test": ["93.184.10.11"], "wrongname.test": ["93.184.10.12"],
-    "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"],
+    "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"], "half.test": [],
 }
 
 
@@ -61,6 +61,8 @@ def answer(q, over):
     kind = struct.unpack(">H", q[at + 1:at + 3])[0]
     question, name = q[12:at + 5], ".".join(labels).lower()
     log("dns", name, kind, over)
+    if name == "half.test" and kind == 1:
+        time.sleep(30)
     if name == "slow.test":
         time.sleep(0.3)
     real, found = addresses(name)
