@@ -10,6 +10,7 @@ RULES = ["--allow-host", "site.test", "--allow-host", "*.wild.test", "--allow-ho
          "--allow-host", "ro.test,ro", "--allow-host", "rebind.test", "--allow-host", "private.test", "--allow-host", "meta.test",
          "--allow-host", "loop.test", "--allow-host", "zero.test", "--allow-host", "mapped.test", "--allow-host", "nat64.test",
          "--allow-host", "sixto4.test", "--allow-host", "ula.test", "--allow-host", "multi.test", "--allow-host", "own.test",
+         "--allow-host", "second.test:7777", "--allow-host", "own6.test:7777",
          "--allow-host", "cname.test", "--allow-host", "azure.test", "--allow-host", "fixed.test", "--allow-host", "mixed.test:8080"]
 
 PRELUDE = r'''
@@ -108,6 +109,8 @@ ROWS = [
     ("a name that leads to a local IPv6 network", "http('ula.test')", [("ula.test", 0, "address")], []),
     ("a name that leads to multicast", "http('multi.test')", [("multi.test", 0, "address")], []),
     ("a name that leads to this machine itself", "http('own.test')", [("own.test", 80, "address")], []),
+    ("a name that leads to a second address of this machine", "tcp('second.test', 7777, b'x')", [("second.test", 7777, "address")], []),
+    ("a name that leads to this machine's IPv6", "tcp('own6.test', 7777, b'x')", [("own6.test", 7777, "address")], []),
     ("an alias of a private name", "http('cname.test')", [("cname.test", 0, "address")], []),
     ("a fixed private address of the host's", "http('fixed.test')", [("fixed.test", 0, "address")], []),
     ("a name that changes to loopback (rebinding)", "http('rebind.test', method='HEAD', quiet=True); time.sleep(1.3); tcp('rebind.test', 80, b'GET / HTTP/1.1\\r\\nHost: rebind.test\\r\\n\\r\\n')",

@@ -146,6 +146,13 @@ a = socket.gethostbyname("a.wild.test"); print("back", socket.gethostbyaddr(a)[0
 works("open: any public host", ["--net", "open"], ["curl", "-sS", "https://other.test/"], "GET / of other.test")
 works("open: any public address", ["--net", "open"], ["curl", "-sS", "http://93.184.10.2/"], "GET / of 93.184.10.2")
 
+# one kind of address does not exist, the other is not told: that is no answer
+r = box(["--allow-host", "half.test"], ["/usr/bin/python3", "-c", r'''
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(20); s.connect(("8.8.8.8", 53))
+s.send(struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\4half\4test\0" + struct.pack(">HH", 1, 1)); print("rcode", s.recv(512)[3] & 15)'''])
+check("rcode 2" in r.out, "a name server that is silent does not make a name that does not exist", r)
+
 # budgets and bandwidth
 r = box(["--allow-host", "budget.test", "--net-max", "50K"], sh("curl -sS http://budget.test/bytes/10000 -o /dev/null && echo small; curl -sS http://budget.test/bytes/1000000 -o /dev/null || echo cut"))
 check("small" in r.out and "cut" in r.out and any(w == "budget" for _, _, w in r.why) and r.net["received_bytes"] + r.net["sent_bytes"] <= 51200,
@@ -153,6 +160,15 @@ check("small" in r.out and "cut" in r.out and any(w == "budget" for _, _, w in r
 r = box(["--allow-host", "budget.test,up=20K", "--allow-host", "site.test"], sh("head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/; head -c 100000 /dev/zero | curl -sS --data-binary @- http://site.test/"))
 check("of budget.test body" not in r.out and "body 100000" in r.out and any(w == "budget" for _, _, w in r.why), "a budget of one host leaves the others alone", r)
 t = time.time()
+EXACT = r'''
+import socket
+s = socket.create_connection(("budget.test", 80), 10)
+head = b"GET /hello HTTP/1.1\r\nHost: budget.test\r\nX: "
+s.sendall(head + b"x" * (196 - len(head)) + b"\r\n\r\n"); print(s.recv(65536)); s.sendall(MORE); s.shutdown(socket.SHUT_WR); print(s.recv(65536))'''
+r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b''")])
+check("200 OK" in r.out and r.status == 0 and not r.why and r.net["sent_bytes"] == 200, "a budget that is used up to the byte is not over it", r)
+r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b'G'")])
+check("200 OK" in r.out and ("budget.test", 80, "budget") in r.why and r.net["sent_bytes"] == 200, "one byte more is", r)
 r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
 t = time.time() - t
 check("2000000" in r.out and 1.4 < t < 6, f"bandwidth: 2 MB at 1 MB/s took {t:.1f} s", r)

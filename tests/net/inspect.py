@@ -78,6 +78,10 @@ works("later rules for the same host add", ["--allow-host", "site.test,inspect,m
 works("an upload", ALL, ["sh", "-c", "head -c 9000000 /dev/zero | curl -sS --data-binary @- https://site.test/up"], "body 9000000")
 works("a chunked upload", ALL, ["sh", "-c", "head -c 300000 /dev/zero | curl -sS -T - https://site.test/up"], "PUT /up of site.test body 300000")
 works("a download", ALL, ["sh", "-c", "curl -sS https://site.test/bytes/30000000 | wc -c"], "30000000")
+works("a server that ends without a word", ALL, python(r'''
+t = connect(); t.sendall(b"GET /end/9000000 HTTP/1.1\r\nHost: site.test\r\n\r\n"); time.sleep(1)
+print(len(hear(t, 1 << 30).split("\r\n\r\n", 1)[1]))
+'''), "9000000\n")
 works("many at once", ALL, ["sh", "-c", "for i in $(seq 40); do curl -sS https://site.test/bytes/100000 -o /dev/null -w '%{size_download}\\n' & done | sort | uniq -c; wait"], "40 100000")
 works("an upgraded connection", ALL, python(r'''
 t = connect(); t.sendall(b"GET /upgrade HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n")
@@ -108,16 +112,31 @@ def busy():
     return ticks
 
 
-for url in ("http://site.test/slowly", "https://site.test/slowly"):
+def watched(*a, **k):
+    """Run it, and tell what time the gate took for it."""
     most, over = [-1], threading.Event()
     def look():
         while not over.wait(0.1):
             most[0] = max(most[0], busy())
     watcher = threading.Thread(target=look); watcher.start()
-    r = box(ALL, ["sh", "-c", f"head -c 30000000 /dev/zero | curl -sS --data-binary @- {url}"])
+    r = box(*a, **k)
     over.set(); watcher.join()
-    spent = most[0] / os.sysconf("SC_CLK_TCK")
+    return r, most[0] / os.sysconf("SC_CLK_TCK")
+
+
+for url in ("http://site.test/slowly", "https://site.test/slowly"):
+    r, spent = watched(ALL, ["sh", "-c", f"head -c 30000000 /dev/zero | curl -sS --data-binary @- {url}"])
     check(r.status == 0 and "POST /slowly" in r.out and 0 <= spent < 1, f"a slow server over {url.split(':')[0]} costs {spent:.2f} s of the gate's time", r)
+
+# no descriptor left for those who come: they are turned away, and told
+r, spent = watched(["--allow-host", "93.184.10.99"], python(r'''
+def begin(to):
+    s = socket.socket(); s.setblocking(False); s.connect_ex(to)
+    return s
+v = [begin(("93.184.10.99", 80)) for _ in range(170)]; time.sleep(1)  # nobody is there to answer
+v += [begin(("8.8.8.8", 53)) for _ in range(20)]; time.sleep(3); print("done")
+'''), under=["prlimit", "--nofile=200:200"])
+check(r.status == 0 and "done" in r.out and 0 <= spent < 1, f"more than there are descriptors for cost {spent:.2f} s of the gate's time", r)
 
 # what is not
 shutil.copy(T + "/cert", T + "/work/only.crt")
@@ -162,6 +181,10 @@ refused("a request behind a short body", python(r'raw(b"POST /v1/a HTTP/1.1\r\nH
 refused("a request behind the last chunk", python(r'raw(b"POST /v1/a HTTP/1.1\r\nHost: site.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nDELETE /admin HTTP/1.1\r\nHost: site.test\r\n\r\n")'),
         "request", served=["POST /v1/a"])
 refused("a chunk's size that overflows", python(r'raw(b"POST /v1/a HTTP/1.1\r\nHost: site.test\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nx")'), "not_http", served=["POST /v1/a"])
+for field in ("X-HTTP-Method-Override: DELETE", "x-http-method: PUT", "X_Method_Override: PATCH", "X-Original-URL: /admin", "X-Rewrite-Url: /admin"):
+    refused(f"another request by {field}", GET + ["-H", field, "-d", "x", "https://site.test/v1/a"], "request")
+refused("another request where only reading is allowed", GET + ["-H", "X-HTTP-Method-Override: DELETE", "https://ro.test/x"], "request")
+works("where nothing is said of requests it is nobody's business", ALL, GET + ["-H", "X-HTTP-Method-Override: PUT", "https://site.test/x"], "GET /x of site.test")
 refused("writing where only reading is allowed", GET + ["-d", "x", "https://ro.test/x"], "method")
 refused("another name in the handshake", python("raw(b'x', sni='other.test', check=False)"), "sni")
 refused("HTTP/2 alone", python("raw(b'x', alpn=['h2'])"), "handshake")

@@ -17,10 +17,10 @@ class Run:
     pass
 
 
-def box(options, command, timeout=60, stdin=None, pass_fds=()):
+def box(options, command, timeout=60, stdin=None, pass_fds=(), under=()):
     """Run it; the result has status, out, err (without the report), net (the report's network), seen (the world's log)."""
     before = os.path.getsize(T + "/log")
-    argv = USER + [BUILD + "/rein", "run", "--json", "--discard", "--approve", "--workspace", T + "/work"] + BACKEND + options + ["--"] + command
+    argv = USER + list(under) + [BUILD + "/rein", "run", "--json", "--discard", "--approve", "--workspace", T + "/work"] + BACKEND + options + ["--"] + command
     p = subprocess.run(argv, cwd=T + "/work", env=ENV, capture_output=True, timeout=timeout, input=stdin,
                        pass_fds=pass_fds)
     r = Run()

@@ -25,10 +25,11 @@ ZONE = {
     "private.test": ["10.9.9.9"], "meta.test": ["169.254.169.254"], "loop.test": ["127.0.0.1"],
     "zero.test": ["0.0.0.0"], "mapped.test": ["::ffff:127.0.0.1"], "nat64.test": ["64:ff9b::7f00:1"],
     "sixto4.test": ["2002:7f00:1::"], "ula.test": ["fd00:9::9"], "multi.test": ["224.0.0.251"], "own.test": ["93.184.20.1"],
+    "second.test": ["93.184.20.9"], "own6.test": ["2606:4700:2::1"],
     "mixed.test": ["10.9.9.9", "93.184.10.1"], "refused.test": ["93.184.10.8"], "cname.test": "private.test",
     "good-cname.test": "site.test", "slow.test": ["93.184.10.1"], "azure.test": ["168.63.129.16"], "big.test": ["93.184.10.1"],
     "pkg.test": ["93.184.10.7"], "expired.test": ["93.184.10.11"], "wrongname.test": ["93.184.10.12"],
-    "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"],
+    "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"], "half.test": [],
 }
 
 
@@ -60,6 +61,8 @@ def answer(q, over):
     kind = struct.unpack(">H", q[at + 1:at + 3])[0]
     question, name = q[12:at + 5], ".".join(labels).lower()
     log("dns", name, kind, over)
+    if name == "half.test" and kind == 1:
+        time.sleep(30)
     if name == "slow.test":
         time.sleep(0.3)
     real, found = addresses(name)
@@ -159,6 +162,13 @@ class Web(http.server.SimpleHTTPRequestHandler):
             return self.say("", 302, [("Location", "http://" + self.path[10:])])
         if self.path.startswith("/bytes/"):
             return self.say(b"x" * int(self.path[7:]))
+        if self.path.startswith("/end/"):  # the end of the connection is the end of the answer
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(b"x" * int(self.path[5:]))
+            self.close_connection = True
+            return None
         if self.path == "/upgrade" and self.headers.get("Upgrade"):
             self.send_response(101)
             self.send_header("Upgrade", self.headers["Upgrade"])

@@ -126,6 +126,16 @@ static void rule_denies(void **state)
 	assert_false(rein_rules_named(v, n, &a, 80)); /* to deny a place is not to name it */
 	assert_true(rein_addr_parse("93.184.217.1", &a));
 	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), 5);
+	assert_false(rein_rules_deny_address(v, n, &a, 80));
+	assert_true(rein_addr_parse("64:ff9b::93.184.216.34", &a)); /* the same host, by NAT64 and by 6to4 */
+	assert_true(rein_rules_deny_address(v, n, &a, 80));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1);
+	assert_int_equal(why, REIN_WHY_DENIED);
+	assert_true(rein_addr_parse("2002:5db8:d822::1", &a));
+	assert_true(rein_rules_deny_address(v, n, &a, 80));
+	assert_true(rein_addr_parse("64:ff9b::93.184.217.1", &a));
+	assert_false(rein_rules_deny_address(v, n, &a, 80));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1); /* to allow one spelling is not to allow all */
 }
 
 static void rule_matches(void **state)
@@ -354,11 +364,13 @@ static void body_case(const char *head, const char *text, const char *rest, bool
 
 static void http_paths(void **state)
 {
-	static const char *const good[] = {"/", "/a", "/a/", "/a/b.c", "/a?x=../..", "/a?b#", "/.a/..b/c.", "/%41/%c3%a4", "/a%20b"};
+	static const char *const good[] = {"/", "/a", "/a/", "/a/b.c", "/a?x=../..", "/a?b#", "/.a/..b/c.", "/%41/%c3%a4", "/a%20b",
+					   "/%e0%a4%85", "/%f0%9f%98%80", "/%e0/%80"};
 	static const char *const bad[] = {"",	      "*",	   "a",	       "http://x/", "//",      "/a//b",	  "/.",	     "/..",
 					  "/a/../b",  "/a/..",	   "/./a",     "/%2e%2e/a", "/.%2E/a", "/a%2fb",  "/a%5cb",  "/a\\b",
 					  "/a;b/../", "/a%00",	   "/a%",      "/a%4",	    "/a%zz",   "/%252e/", "/a#b",    "/a%3bb",
-					  "/a%0d%0a", "/a%3fb", "/a%7f"};
+					  "/a%0d%0a", "/a%3fb", "/a%7f",
+					  "/%c0%ae%c0%ae/a", "/a%C1%afb", "/%e0%80%ae%e0%80%ae/a", "/%f0%80%80%ae/a"};
 	struct rein_str path;
 
 	(void)state;
@@ -500,8 +512,16 @@ static void credential_heads(void **state)
 static void http_bodies(void **state)
 {
 	static const char chunked[] = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n";
+	static const char signed_[] = "1;signature=0123456789012345678901234567890123456789\r\nx\r\n";
+	char many[100 * sizeof(signed_)] = "", line[5000] = "1;";
 
 	(void)state;
+	for (size_t i = 0; i < 99; i++)
+		memcpy(many + i * (sizeof(signed_) - 1), signed_, sizeof(signed_));
+	memcpy(many + strlen(many), "0\r\n\r\nGET", 9);
+	body_case(chunked, many, "GET", true); /* what each chunk says is limited, not all of it together */
+	memset(line + 2, 'x', 4200);
+	body_case(chunked, line, "", false);
 	body_case("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n", "abcGET", "GET", true);
 	body_case(chunked, "3\r\nabc\r\n0\r\n\r\nGET", "GET", true);
 	body_case(chunked, "A;x=y\r\n0123456789\r\n00\r\nX: y\r\n\r\nG", "G", true);

@@ -97,20 +97,25 @@ static const struct {
 	{{0x3f, 0xff}, 20, REIN_ADDR_RESERVED},
 };
 
-enum rein_addr_class rein_addr_class(const struct rein_addr *a)
+struct rein_addr rein_addr_inner(const struct rein_addr *a)
 {
 	static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b}, sixto4[2] = {0x20, 0x02};
-	struct rein_addr inner;
+	struct rein_addr inner = *a;
 
-	if (rein_addr_is4(a))
-		return class4(rein_addr_get4(a));
-	/* An IPv4 address in disguise is what it disguises. */
 	if (memcmp(a->b, nat64, sizeof(nat64)) == 0)
-		return class4(rein_addr_get4(a));
-	if (memcmp(a->b, sixto4, sizeof(sixto4)) == 0) {
-		memcpy(inner.b + 12, a->b + 2, 4);
+		return rein_addr_v4(rein_addr_get4(a));
+	if (memcmp(a->b, sixto4, sizeof(sixto4)) != 0)
+		return inner;
+	memcpy(inner.b + 12, a->b + 2, 4);
+	return rein_addr_v4(rein_addr_get4(&inner));
+}
+
+enum rein_addr_class rein_addr_class(const struct rein_addr *a)
+{
+	struct rein_addr inner = rein_addr_inner(a);
+
+	if (rein_addr_is4(&inner))
 		return class4(rein_addr_get4(&inner));
-	}
 	for (size_t i = 0; i < ARRAY_SIZE(six); i++)
 		if (rein_addr_within(a, six[i].net, six[i].prefix))
 			return six[i].is;

@@ -33,6 +33,8 @@ bool rein_addr_is4(const struct rein_addr *a);
 uint32_t rein_addr_get4(const struct rein_addr *a); /* host order */
 bool rein_addr_eq(const struct rein_addr *a, const struct rein_addr *b);
 bool rein_addr_within(const struct rein_addr *a, const uint8_t net[16], unsigned prefix);
+/* An IPv4 address in disguise (NAT64, 6to4) is what it disguises; any other is itself. */
+struct rein_addr rein_addr_inner(const struct rein_addr *a);
 enum rein_addr_class rein_addr_class(const struct rein_addr *a);
 const char *rein_addr_class_text(enum rein_addr_class c);
 

@@ -46,9 +46,17 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* A longer form of a shorter character, "%c0%ae" for a dot: no UTF-8, but some have decoded it. */
+static bool overlong(int before, int v)
+{
+	return v == 0xc0 || v == 0xc1 || (before == 0xe0 && v < 0xa0) || (before == 0xf0 && v < 0x90);
+}
+
 /* One part between slashes: servers and proxies differ in what they make of the odd ones. */
 static bool part_plain(const char *p, size_t n)
 {
+	int before = 0;
+
 	if ((n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -56,13 +64,16 @@ static bool part_plain(const char *p, size_t n)
 
 		if (p[i] <= ' ' || p[i] >= 0x7f || strchr("\\;#", p[i]))
 			return false;
-		if (p[i] != '%')
+		if (p[i] != '%') {
+			before = 0;
 			continue;
+		}
 		if (n - i < 3 || hex(p[i + 1]) < 0 || hex(p[i + 2]) < 0)
 			return false;
 		v = hex(p[i + 1]) << 4 | hex(p[i + 2]);
-		if (v < ' ' || v == 0x7f || (v < 0x80 && strchr("./\\;#?%", v)))
+		if (v < ' ' || v == 0x7f || (v < 0x80 && strchr("./\\;#?%", v)) || overlong(before, v))
 			return false;
+		before = v;
 		i += 2;
 	}
 	return true;
@@ -215,6 +226,23 @@ static bool parse_length(struct rein_str v, uint64_t *ret)
 	return true;
 }
 
+/* Fields by which frameworks take a request for another one. Underscores are dashes to some of them. */
+static bool names_another(struct rein_str name)
+{
+	static const char *const words[] = {"x-http-method-override", "x-http-method", "x-method-override",
+					    "x-original-url", "x-rewrite-url"};
+	char plain[32];
+
+	if (name.n >= sizeof(plain))
+		return false;
+	for (size_t i = 0; i < name.n; i++)
+		plain[i] = name.p[i] == '_' ? '-' : name.p[i];
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (is_word((struct rein_str){plain, name.n}, words[i]))
+			return true;
+	return false;
+}
+
 struct seen {
 	bool host, length, coding;
 };
@@ -249,6 +277,8 @@ static bool field(struct rein_str line, struct rein_http_head *h, struct seen *s
 		seen->coding = true;
 	} else if (is_word(name, "upgrade")) {
 		h->upgrade = true;
+	} else if (names_another(name)) {
+		h->another = true;
 	}
 	return true;
 }
@@ -356,7 +386,7 @@ static void step(struct rein_http_body *b, char c)
 		break;
 	case REIN_BODY_SIZE_LF:
 		b->state = c != '\n' ? REIN_BODY_BAD : b->left ? REIN_BODY_CHUNK : REIN_BODY_TRAILER;
-		b->digits = 0;
+		b->digits = b->trailer = 0; /* each line has its own limit */
 		break;
 	case REIN_BODY_CHUNK_CR:
 		b->state = c == '\r' ? REIN_BODY_CHUNK_LF : REIN_BODY_BAD;

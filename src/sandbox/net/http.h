@@ -36,6 +36,7 @@ struct rein_http_head {
 	enum rein_http_framing framing;
 	uint64_t length;
 	bool upgrade; /* the connection may become something else */
+	bool another; /* a field names another method or target, which some servers obey */
 };
 
 /* Does a connection that begins so speak HTTP/1? MORE: the first line is not complete. */

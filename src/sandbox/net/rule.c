@@ -400,6 +400,16 @@ static bool names_place(const struct rein_net_rule *r)
 	return rein_addr_is4(&a) ? r->prefix >= 96 + 8 : r->prefix >= 16 && (a.b[0] || a.b[1]);
 }
 
+/* What is denied is so in every spelling. */
+static bool covers_address(const struct rein_net_rule *r, const struct rein_addr *a)
+{
+	struct rein_addr inner = rein_addr_inner(a);
+
+	return r->flags & REIN_RULE_ADDRESS &&
+	       (rein_addr_within(a, r->address, r->prefix) ||
+		(r->flags & REIN_RULE_DENY && rein_addr_within(&inner, r->address, r->prefix)));
+}
+
 int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
 		       uint16_t port, uint32_t *why)
 {
@@ -407,7 +417,7 @@ int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rei
 
 	*why = REIN_WHY_NO_NAME;
 	for (size_t i = 0; i < n; i++) {
-		if (!(v[i].flags & REIN_RULE_ADDRESS) || !rein_addr_within(a, v[i].address, v[i].prefix))
+		if (!covers_address(&v[i], a))
 			continue;
 		if (v[i].flags & REIN_RULE_DENY) {
 			if (!denies(&v[i], port))
@@ -430,8 +440,7 @@ bool rein_rules_deny_address(const struct rein_net_rule *v, size_t n, const stru
 			     uint16_t port)
 {
 	for (size_t i = 0; i < n; i++)
-		if (v[i].flags & REIN_RULE_DENY && v[i].flags & REIN_RULE_ADDRESS &&
-		    rein_addr_within(a, v[i].address, v[i].prefix) && denies(&v[i], port))
+		if (v[i].flags & REIN_RULE_DENY && covers_address(&v[i], a) && denies(&v[i], port))
 			return true;
 	return false;
 }

@@ -8,6 +8,8 @@
 #include "sandbox/net/gate/gate.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -37,23 +39,67 @@ int gate_rule(struct gate *g, const struct rein_addr *to, uint16_t port, struct 
 	return rein_rules_address(g->rules, g->nrules, to, port, why);
 }
 
-/*
- * 1: reachable, 0: no way there from here, -1: it is this machine itself. A datagram socket is asked,
- * nothing is sent.
- */
-static int route(const struct rein_addr *a, uint16_t port)
+int dial_open(struct gate *g, struct rein_err *err)
 {
-	struct sockaddr_storage to, from;
-	struct rein_addr own;
-	socklen_t n = rein_addr_to(a, port, &to), m = sizeof(from);
-	auto_close int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	uint16_t ignored;
+	g->routes = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	return g->routes < 0 ? rein_err_errno(err, "ask the kernel for routes") : 0;
+}
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, n) < 0)
+/* The kernel's answer to question `number`, there before send returns; others are late ones. */
+static int route_type(int fd, uint32_t number)
+{
+	union {
+		struct nlmsghdr h;
+		char bytes[4096];
+	} m;
+	ssize_t n;
+
+	while ((n = recv(fd, &m, sizeof(m), MSG_DONTWAIT)) > 0) {
+		const struct rtmsg *r = NLMSG_DATA(&m.h);
+
+		if (!NLMSG_OK(&m.h, n) || m.h.nlmsg_seq != number)
+			continue;
+		return m.h.nlmsg_type == RTM_NEWROUTE && m.h.nlmsg_len >= NLMSG_LENGTH(sizeof(*r))
+			       ? r->rtm_type
+			       : RTN_UNSPEC;
+	}
+	return RTN_UNSPEC;
+}
+
+/*
+ * 1: reachable, 0: no way there from here, -1: it is this machine itself. The kernel is asked for the
+ * route: the source it would choose does not tell, a second address of this machine is reached from
+ * the first.
+ */
+static int route(struct gate *g, const struct rein_addr *a)
+{
+	bool four = rein_addr_is4(a);
+	size_t n = four ? 4 : 16;
+	struct {
+		struct nlmsghdr h;
+		struct rtmsg r;
+		struct rtattr at;
+		uint8_t to[16];
+	} m = {
+		.h = {.nlmsg_len = (uint32_t)(offsetof(typeof(m), to) + n),
+		      .nlmsg_type = RTM_GETROUTE,
+		      .nlmsg_flags = NLM_F_REQUEST,
+		      .nlmsg_seq = ++g->asked_routes},
+		.r = {.rtm_family = four ? AF_INET : AF_INET6, .rtm_dst_len = (uint8_t)(8 * n)},
+		.at = {.rta_len = (uint16_t)RTA_LENGTH(n), .rta_type = RTA_DST},
+	};
+
+	memcpy(m.to, a->b + 16 - n, n);
+	if (send(g->routes, &m, m.h.nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return 0;
-	if (getsockname(fd, (struct sockaddr *)&from, &m) < 0 || !rein_addr_from(&from, &own, &ignored))
+	switch (route_type(g->routes, m.h.nlmsg_seq)) {
+	case RTN_UNICAST:
+		return 1;
+	case RTN_UNSPEC:
 		return 0;
-	return rein_addr_eq(a, &own) ? -1 : 1;
+	default:
+		return -1;
+	}
 }
 
 static bool is_this_machine(const struct dial *d)
@@ -64,9 +110,9 @@ static bool is_this_machine(const struct dial *d)
 /* May this dial go there? [G3] */
 static bool permitted(const struct dial *d, const struct rein_addr *a, int *reach)
 {
-	const struct gate *g = d->gate;
+	struct gate *g = d->gate;
 
-	*reach = route(a, d->port);
+	*reach = route(g, a);
 	if (rein_rules_deny_address(g->rules, g->nrules, a, d->port))
 		return false;
 	if (is_this_machine(d) || rein_rules_named(g->rules, g->nrules, a, d->port))

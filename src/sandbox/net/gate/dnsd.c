@@ -309,7 +309,8 @@ static void conn_ready(struct gate *g, struct watch *w, uint32_t events)
 
 void dns_tcp_ready(struct gate *g, struct watch *w, uint32_t events)
 {
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct sockaddr_storage peer;
+	int fd = gate_accept(g, w, &peer);
 	struct dns_conn *c;
 
 	(void)events;

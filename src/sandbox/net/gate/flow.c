@@ -184,16 +184,33 @@ void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detai
 
 enum moved { STUCK = 0, MOVED, ENDED };
 
+static bool would_block(void)
+{
+	return errno == EAGAIN || errno == EINTR || errno == ENOTCONN;
+}
+
+/* Used up to the byte is not over it: refused is who has more. Inside TLS that cannot be seen from here. */
+static bool has_more(const struct flow *f, struct lane *l, int from)
+{
+	char byte;
+	ssize_t n = f->inner ? 1 : recv(from, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+
+	l->dry = n < 0 && would_block();
+	return n > 0;
+}
+
 /* May bytes be taken? 0: not now, or it was refused. */
-static size_t allowance(struct gate *g, struct flow *f, bool up, size_t want)
+static size_t allowance(struct gate *g, struct flow *f, struct lane *l, int from, bool up, size_t want)
 {
 	bool over;
 	size_t n = meter_allow(g, f->rule, up, want, &over);
 
-	if (over) {
+	if (over && has_more(f, l, from)) {
 		flow_refuse(g, f, REIN_WHY_BUDGET, "");
 		return 0;
 	}
+	if (over)
+		return l->dry ? 0 : 1; /* an end, or a failure: it takes no bytes to hear of it */
 	if (!n)
 		f->starved = g->starved = true;
 	return n;
@@ -204,11 +221,6 @@ static void counted(struct gate *g, struct flow *f, bool up, size_t n)
 	meter_count(g, f->rule, up, n);
 	if (f->host)
 		*(up ? &f->host->sent : &f->host->received) += n;
-}
-
-static bool would_block(void)
-{
-	return errno == EAGAIN || errno == EINTR || errno == ENOTCONN;
 }
 
 /* The answer to an upgrade decides what the connection is from then on. */
@@ -243,7 +255,7 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	room = LANE_BUF - l->n;
 	if (!room)
 		return STUCK;
-	room = allowance(g, f, up, room);
+	room = allowance(g, f, l, from, up, room);
 	if (!room)
 		return STUCK;
 	n = f->inner ? g->tls.ops->read(up ? f->inner : f->outer, l->buf + l->n, room)
@@ -317,7 +329,7 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 	ssize_t n;
 
 	if (!l->eof && !l->dry && l->piped < l->pipe_size) {
-		size_t want = allowance(g, f, up, l->pipe_size - l->piped);
+		size_t want = allowance(g, f, l, from, up, l->pipe_size - l->piped);
 
 		n = want ? splice(from, NULL, l->pipe[1], NULL, want, SPLICE_F_MOVE | SPLICE_F_NONBLOCK)
 			 : -1;
@@ -566,8 +578,7 @@ void flow_accept(struct gate *g, struct watch *w, uint32_t events)
 	(void)events;
 	for (int i = 0; i < 64; i++) {
 		struct sockaddr_storage peer;
-		socklen_t n = sizeof(peer);
-		int fd = accept4(w->fd, (struct sockaddr *)&peer, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = gate_accept(g, w, &peer);
 
 		if (fd < 0)
 			return;

@@ -3,6 +3,7 @@
 #include "sandbox/net/gate/gate.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,6 +39,34 @@ void gate_close(struct gate *g, struct watch *w)
 
 	if (fd >= 0)
 		close(fd);
+}
+
+/* A descriptor that is there to be given up. */
+static void keep_spare(struct gate *g)
+{
+	if (g->spare < 0)
+		g->spare = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+int gate_accept(struct gate *g, const struct watch *w, struct sockaddr_storage *peer)
+{
+	socklen_t n = sizeof(*peer);
+	struct linger now = {.l_onoff = 1};
+	int fd = accept4(w->fd, (struct sockaddr *)peer, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	/* One that nobody takes would wake us again and again: turn it away. */
+	rein_closep_(&g->spare);
+	g->spare = -1;
+	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0) {
+		book_refuse(g, REIN_WHY_LIMIT, IPPROTO_TCP, 0, "?", "", true);
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+		close(fd);
+	}
+	keep_spare(g);
+	return -1;
 }
 
 void gate_free(struct gate *g, void *p)
@@ -225,10 +254,11 @@ static int prepare(struct gate *g, int control, struct rein_err *err)
 	g->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (g->epoll < 0)
 		return rein_err_errno(err, "epoll");
+	keep_spare(g);
 	g->now_ns = rein_mono_ns();
 	resolver_load(&g->resolver);
 	gate_watch(g, &g->control, control, EPOLLIN, control_ready);
-	if (inject_open(g, err) < 0 || inside_open(g, err) < 0)
+	if (dial_open(g, err) < 0 || inject_open(g, err) < 0 || inside_open(g, err) < 0)
 		return -err->code;
 	return gate_confine(err);
 }
@@ -241,7 +271,7 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 	if (!g)
 		return rein_err_nomem(err);
 	g->config = config;
-	g->epoll = g->control.fd = -1;
+	g->epoll = g->routes = g->spare = g->control.fd = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(g->sockets); i++)
 		g->sockets[i].fd = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(g->published); i++)
@@ -267,6 +297,8 @@ int gate_run(const struct rein_gate_config *config, int control, struct rein_err
 		gate_close(g, &g->sockets[i]);
 	for (size_t i = 0; i < g->npublished; i++)
 		gate_close(g, &g->published[i]);
+	rein_closep_(&g->routes);
+	rein_closep_(&g->spare);
 	if (g->epoll >= 0)
 		close(g->epoll);
 	rein_free(g);

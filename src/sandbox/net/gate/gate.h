@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "sandbox/net/addr.h"
@@ -166,6 +167,7 @@ struct dial {
 /* Find the rule; -1 with the refusal recorded. */
 int gate_rule(struct gate *g, const struct rein_addr *to, uint16_t port, struct name **ret_name,
 	      uint32_t *why);
+int dial_open(struct gate *g, struct rein_err *err); /* before confinement */
 void dial_start(struct gate *g, struct dial *d);
 void dial_cancel(struct dial *d);
 void dial_tick(struct gate *g);
@@ -289,6 +291,7 @@ struct gate {
 	size_t ncredentials;
 	struct rein_credential_forms *forms; /* of each */
 	int epoll;
+	int spare; /* given up when there is no other left */
 	uint64_t now_ns;
 	struct watch control;
 	struct watch sockets[REIN_NETFD__MAX];
@@ -305,6 +308,8 @@ struct gate {
 	struct meters *meters; /* one a rule */
 	struct inside tls;
 	uint64_t rate_left, rate_ns;
+	int routes; /* the kernel is asked here */
+	uint32_t asked_routes;
 	struct dial *dials;
 	struct hold *holds;
 	unsigned nholds;
@@ -320,6 +325,8 @@ void gate_watch(struct gate *g, struct watch *w, int fd, uint32_t events,
 		void (*ready)(struct gate *, struct watch *, uint32_t));
 void gate_close(struct gate *g, struct watch *w);   /* and its descriptor */
 int gate_release(struct gate *g, struct watch *w);  /* give the descriptor away */
+/* The next connection, or -1: none now. One for which no descriptor is left is turned away [G4]. */
+int gate_accept(struct gate *g, const struct watch *w, struct sockaddr_storage *peer);
 void gate_free(struct gate *g, void *p);	    /* at the end of the round */
 
 /* How many of `want` bytes may pass now. 0 and *over: never; 0 alone: later. */

@@ -125,7 +125,7 @@ static uint32_t judge(const struct gate *g, const struct flow *f, const struct r
 	if ((f->inner || limited(g, f)) && h->target.p[0] != '/' &&
 	    !(rein_str_eq(h->method, STR("OPTIONS")) && rein_str_eq(h->target, STR("*"))))
 		return REIN_WHY_NOT_HTTP;
-	if (!request_allowed(g, f, h))
+	if ((limited(g, f) && h->another) || !request_allowed(g, f, h))
 		return REIN_WHY_REQUEST;
 	if (rule_of(g, f)->methods[0] || rule_of(g, f)->paths[0])
 		return REIN_WHY_OTHER;

@@ -25,7 +25,8 @@ struct published {
 void publish_ready(struct gate *g, struct watch *w, uint32_t events)
 {
 	size_t at = (size_t)(w - g->published), n = 0;
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct sockaddr_storage peer;
+	int fd = gate_accept(g, w, &peer);
 	struct published **last = &g->asked, *p;
 
 	(void)events;

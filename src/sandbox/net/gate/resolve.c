@@ -44,6 +44,7 @@ struct lookup {
 	struct rein_addr v[2 * REIN_DNS_ADDRESSES];
 	size_t n;
 	uint32_t ttl;
+	unsigned answers;
 	bool absent, ended;
 	struct lookup *next;
 };
@@ -241,7 +242,8 @@ static void answered(struct gate *g, struct query *q, const uint8_t *m, size_t n
 		l->v[l->n++] = r.v[i];
 	if (r.n && r.ttl < l->ttl)
 		l->ttl = r.ttl;
-	l->absent = true; /* somebody who knows has spoken */
+	/* No such name; or no address of either kind: one that was not told may be there. */
+	l->absent |= r.rcode == REIN_DNS_NXDOMAIN || ++l->answers == 2;
 	query_end(g, q);
 	lookup_check(g, l);
 }

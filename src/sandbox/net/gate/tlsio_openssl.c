@@ -39,6 +39,7 @@ struct rein_tlsio_conn {
 	int fd;
 	uint8_t *first; /* read before we came */
 	size_t at, n;
+	bool eof; /* of the socket */
 	bool ended_well;
 	char why[160];
 };
@@ -63,6 +64,7 @@ static int bio_read(BIO *b, char *to, int n)
 	got = recv(c->fd, to, (size_t)n, 0);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOTCONN))
 		BIO_set_retry_read(b);
+	c->eof = got == 0;
 	return (int)got;
 }
 
@@ -77,12 +79,14 @@ static int bio_write(BIO *b, const char *from, int n)
 	return (int)put;
 }
 
+/* Without a word about the end the library takes it for a failure. */
 static long bio_ctrl(BIO *b, int what, long number, void *p)
 {
-	(void)b;
+	const struct rein_tlsio_conn *c = BIO_get_data(b);
+
 	(void)number;
 	(void)p;
-	return what == BIO_CTRL_FLUSH;
+	return what == BIO_CTRL_EOF ? c && c->eof : what == BIO_CTRL_FLUSH;
 }
 
 static BIO_METHOD *bio_method(void)
