@@ -285,7 +285,7 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	for (uint32_t i = 0; i < x.ndirs; i++)
 		if (x.dirs[i].nmatch && add_matches(o, real, root_fd, &x, i, &l->paths) < 0)
 			return rein_err_nomem(err);
-	if (add_links(o, real, root_fd, &x, &l->paths) < 0 || add_named(o, real, &l->paths) < 0 ||
+	if (add_named(o, real, &l->paths) < 0 || add_links(o, real, root_fd, &x, &l->paths) < 0 ||
 	    (o->rootless && add_foreign(o, &x, l) < 0))
 		return rein_err_nomem(err);
 	drop_covered(&l->paths);
