@@ -127,7 +127,7 @@ static int add_matches(const struct rein_hide_opts *o, const char *real, int roo
 			return -1;
 		if (listed(o->show, real, path) ||
 		    ((m->flags & REIN_HIDEMATCH_INNER) && listed(o->show, real, above)) ||
-		    ((m->flags & REIN_HIDEMATCH_DIR) && is_venv(x, d, name)) ||
+		    ((m->flags & REIN_HIDEMATCH_DIR) && rein_starts(name, ".env") && is_venv(x, d, name)) ||
 		    is_branch(x, dir, root_fd, path))
 			continue;
 		if (rein_strlist_take(ret, take_ptr(path)) < 0)

@@ -174,10 +174,12 @@ static void patterns_hide_what_they_should(void **state)
 	file("ws/py/.env/pyvenv.cfg");
 	file("ws/py/.env/lib/site-packages/x.pem");
 	file("ws/.envs/prod/x");
+	file("ws/conf/secrets/venv/pyvenv.cfg"); /* an environment all right, but not called .env */
+	file("ws/ca.key/pyvenv.cfg");
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env", ".env.production", ".envrc", ".envs", "a/b/server.key",
-	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two",
-	       "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
+	       "a/my-cacert.pem", "a-b/x.pem", "ca.key", "conf/secrets/db", "conf/secrets/two",
+	       "conf/secrets/venv", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	assert_non_null(r.mask);
 	result_done(&r);
 
@@ -188,7 +190,7 @@ static void patterns_hide_what_they_should(void **state)
 			    (char *)(uintptr_t)at("elsewhere"), NULL};
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env.production", ".envrc", ".envs", "a/b", "a/my-cacert.pem",
-	       "a-b/x.pem", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
+	       "a-b/x.pem", "ca.key", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	result_done(&r);
 }
 
