@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sandbox/hideindex.h"
+
 /* Is m what one finds at its point, or does another mount cover it? */
 bool rein_viewmounts_visible_(const struct rein_viewplan *p, size_t index)
 {
@@ -197,11 +199,43 @@ int rein_viewmounts_whole_(struct rein_viewplan *p)
 	return p->opts->rootless ? whole_as_user(p) : whole_as_root(p);
 }
 
+static bool is_named(const struct rein_viewplan *p, const char *path, size_t n)
+{
+	for (size_t i = 0; i < p->nitems; i++)
+		if (strncmp(p->items[i].path, path, n) == 0 && !p->items[i].path[n])
+			return true;
+	return false;
+}
+
+/*
+ * The index does not look into mounts, and a pattern covers what is mounted under its names too:
+ * the length of the path that is hidden, or 0. Nothing is, where an option names it.
+ */
+static size_t hidden_part(const struct rein_viewplan *p, const char *point, const char *top)
+{
+	bool inner = false;
+
+	for (const char *s = point + (rein_streq(top, "/") ? 0 : strlen(top)); *s;) {
+		const char *name = s + 1;
+		size_t n = strcspn(name, "/"), part = (size_t)(name + n - point);
+		bool secrets = n == 7 && memcmp(name, "secrets", 7) == 0;
+
+		s = name + n;
+		if (inner || rein_hide_name_matches(name, n) || (secrets && !*s))
+			return is_named(p, point, part) || (inner && is_named(p, point, part - n - 1)) ? 0 : part;
+		if (rein_hide_name_no_entry(name, n))
+			return 0;
+		inner = secrets;
+	}
+	return 0;
+}
+
 /* An overlay shows no mounts of its lower tree: as root each gets its answer, else we refuse. */
 static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 			const struct rein_cow *c)
 {
 	const char *why = unfit(m);
+	size_t hidden;
 
 	if (p->opts->rootless)
 		return rein_err_set(
@@ -210,6 +244,9 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 			"copy-on-write view of a tree with mounts in it: unmount it, choose "
 			"a --workspace beside it, or run as root",
 			m->point, c->path);
+	hidden = hidden_part(p, m->point, c->path);
+	if (hidden)
+		return rein_strlist_take(&p->hidden, rein_strndup(m->point, hidden)) < 0 ? rein_err_nomem(p->err) : 0;
 	if (!why && is_alias(p, m))
 		why = "it shows what is elsewhere too";
 	if (!why)

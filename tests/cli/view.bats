@@ -207,6 +207,17 @@ tree() {
 	[ -e z ]
 }
 
+@test "mounts inside the workspace: what a pattern hides is hidden when it is a mount, too" {
+	privileged
+	mkdir -p secrets conf/secrets/in .env.d; touch .env; echo seen >"$D/file"
+	run unshare -m sh -c "for d in secrets conf/secrets/in .env.d; do mount -t tmpfs none \$d && echo seen >\$d/f || exit; done
+		mount --bind $D/file .env &&
+		$REIN run -q --approve --discard -- sh -c 'cat secrets/f conf/secrets/in/f .env.d/f .env; echo ran'
+		$REIN run -q --approve --discard --ro secrets -- sh -c 'sed s/seen/shown/ secrets/f'
+		$REIN run -q --approve --discard --ro secrets/f -- true"
+	[[ $output != *seen* && $output == *ran* && $output == *shown* && $output == *"which is hidden"* ]]
+}
+
 @test "mounts inside the workspace: without root the refusal says what to do" {
 	[ -n "$AS" ] || skip "as an ordinary user"
 	mkdir mnt; own
