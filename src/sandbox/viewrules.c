@@ -285,13 +285,12 @@ int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist
 			  struct rein_err *err)
 {
 	const char *home = opts->home && opts->home[0] == '/' ? opts->home : NULL;
-	const char *config = opts->config_dir;
-	struct stat st;
+	char config[PATH_MAX];
 	int rc = 0;
 
 	if (home)
 		rc = expand_home(home, ret);
-	if (rc == 0 && config && lstat(config, &st) == 0)
+	if (rc == 0 && opts->config_dir && realpath(opts->config_dir, config))
 		rc = rein_strlist_add(ret, config);
 	if (rc == 0)
 		rc = expand(AT_FDCWD, "", NULL, system_hidden, ARRAY_SIZE(system_hidden), ret);

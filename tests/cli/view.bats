@@ -101,6 +101,15 @@ tree() {
 	[[ $output != *seen* ]]
 }
 
+@test "Rein's own configuration is hidden, wherever it is" {
+	mkdir -p real/rein "$HOME/.config/rein"; ln -s real xdg
+	echo '# seen' | tee real/rein/notes >"$HOME/.config/rein/notes"; own
+	export XDG_CONFIG_HOME=$D/proj/xdg
+	run rein run -q --discard -- sh -c 'cat xdg/rein/* real/rein/* ~/.config/rein/*'
+	[ "$status" = 1 ]
+	[[ $output != *seen* ]]
+}
+
 @test "caches are kept for the workspace and never reach the real one" {
 	mkdir "$HOME/.cache"; own
 	rein run -q --commit -- sh -c 'echo kept >~/.cache/f'
