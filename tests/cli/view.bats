@@ -94,6 +94,15 @@ tree() {
 	[ ! -e "$HOME/new" ]
 }
 
+@test "the secrets of the account are hidden, whatever HOME says" {
+	[ -n "$AS" ] || skip "as an ordinary user"
+	mkdir -p me/.ssh; echo seen >me/.ssh/id; own
+	sed "/^[^:]*:[^:]*:65534:/d" /etc/passwd >"$D/passwd"; echo "me:x:65534:65534::$D/proj/me:/bin/sh" >>"$D/passwd"
+	run unshare -m sh -c "mount --bind $D/passwd /etc/passwd && for home in HOME=$D/home HOME=rel -uHOME; do
+		env \$home $AS $REIN run --approve -q --discard -- sh -c 'cat me/.ssh/id; echo ran'; done"
+	[[ $output == *ran*ran*ran* && $output != *seen* ]]
+}
+
 @test "Rein's own state is hidden" {
 	rein run -q --commit -- true
 	run rein run -q --discard -- sh -c 'ls "$REIN_STATE"/* && echo seen'
