@@ -45,6 +45,14 @@ static const char *const system_dirs[] = {
 	"/var/tmp",
 };
 
+bool rein_hide_searches(const char *path, const char *search)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
+		if (rein_path_within(path, system_dirs[i]) && !(search && rein_path_within(search, system_dirs[i])))
+			return false;
+	return true;
+}
+
 void rein_hide_list_done(struct rein_hide_list *l)
 {
 	rein_strlist_done(&l->paths);

@@ -234,6 +234,12 @@ tree() {
 		$REIN run -q --approve --discard --ro secrets -- sh -c 'sed s/seen/shown/ secrets/f'
 		$REIN run -q --approve --discard --ro secrets/f -- true"
 	[[ $output != *seen* && $output == *ran* && $output == *shown* && $output == *"which is hidden"* ]]
+	# of a whole system too
+	srv=$(mktemp -d /srv/rein-view-cli.XXXXXX); mkdir "$srv/secrets"
+	run unshare -m sh -c "mount -t tmpfs none $srv/secrets && echo seen >$srv/secrets/f &&
+		$REIN run -q --approve --discard --whole-system -- sh -c 'cat $srv/secrets/f; echo ran'"
+	rm -r "$srv"
+	[[ $output != *seen* && $output == *ran* ]]
 }
 
 @test "mounts inside the workspace: without root the refusal says what to do" {
