@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "effects/scan.h"
+#include "engine/conffile.h"
 #include "engine/credentials.h"
 #include "engine/execs.h"
 #include "engine/live.h"
@@ -124,6 +125,7 @@ void rein_run_done(struct rein_run *r)
 static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
+	auto_free char *config = NULL;
 	struct rein_view_opts v = {
 		.cwd = getenv("PWD"),
 		.home = getenv("HOME"),
@@ -140,6 +142,9 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	};
 	struct stat a, b;
 
+	if (rein_conf_path("", &config, err) < 0)
+		return -err->code;
+	v.config_dir = config;
 	/* $PWD is believed only where it really leads here */
 	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)

@@ -25,11 +25,20 @@ static struct rein_strlist *list_of(struct rein_run *r, enum where w)
 	return lists[w];
 }
 
-static bool taken(struct rein_run *r, const char *path)
+/* For something else however it is spelled; for the same each of its names counts. */
+static bool taken(struct rein_run *r, enum where what, const char *path)
 {
-	for (int w = RW; w <= SCRATCH; w++)
-		if (rein_strlist_has(list_of(r, (enum where)w), path))
-			return true;
+	struct stat a, b;
+	bool there = stat(path, &a) == 0;
+
+	for (int w = RW; w <= SCRATCH; w++) {
+		const struct rein_strlist *l = list_of(r, (enum where)w);
+
+		for (size_t i = 0; i < l->n; i++)
+			if (rein_streq(l->v[i], path) ||
+			    (there && w != (int)what && stat(l->v[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino))
+				return true;
+	}
 	return false;
 }
 
@@ -38,7 +47,7 @@ static int add(struct rein_run *r, enum where w, const char *path, struct rein_e
 {
 	struct stat st;
 
-	if (taken(r, path) || lstat(path, &st) < 0)
+	if (taken(r, w, path) || lstat(path, &st) < 0)
 		return 0;
 	return rein_strlist_add(list_of(r, w), path) < 0 ? rein_err_nomem(err) : 0;
 }

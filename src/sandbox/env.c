@@ -69,10 +69,6 @@ static const struct word harmless_names[] = {
 	{AT_END, WORD("_FILE")},
 	{AT_END, WORD("_PATH")},
 	{AT_END, WORD("_DIR")},
-	{ANYWHERE, WORD("TOKENIZER")},
-	{AT_END, WORD("TOKENIZE")},
-	{ANYWHERE, WORD("MAX_TOKENS")},
-	{ANYWHERE, WORD("TOKEN_LIMIT")},
 	{AT_END, WORD("_PUBLIC_KEY")},
 	{WHOLE, WORD("AWS_REGION")},
 	{WHOLE, WORD("AWS_DEFAULT_REGION")},
@@ -83,6 +79,14 @@ static const struct word harmless_names[] = {
 	{WHOLE, WORD("AWS_RETRY_MODE")},
 	{WHOLE, WORD("AWS_MAX_ATTEMPTS")},
 	{WHOLE, WORD("AWS_EXECUTION_ENV")},
+};
+
+/* Words that only look like one: what else the name says counts (TOKENIZER_API_KEY). */
+static const struct word harmless_words[] = {
+	{ANYWHERE, WORD("TOKENIZER")},
+	{AT_END, WORD("TOKENIZE")},
+	{ANYWHERE, WORD("MAX_TOKENS")},
+	{ANYWHERE, WORD("TOKEN_LIMIT")},
 	{AT_START, WORD("AWS_ENDPOINT_URL")},
 	{AT_START, WORD("AWS_SDK_")},
 };
@@ -123,6 +127,15 @@ static bool any(const struct word *v, size_t count, const char *name, size_t n)
 		if (stands(&v[i], name, n))
 			return true;
 	return false;
+}
+
+/* Strike the harmless words out of a name in capitals. */
+static void strike(char *name, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(harmless_words); i++)
+		while (stands(&harmless_words[i], name, n))
+			memset(memmem(name, n, harmless_words[i].text.p, harmless_words[i].text.n), '.',
+			       harmless_words[i].text.n);
 }
 
 /* scheme://user:password@host somewhere in the value */
@@ -166,8 +179,10 @@ bool rein_env_is_secret(struct rein_str name, const char *value)
 	if (any(address_names, ARRAY_SIZE(address_names), upper, name.n) &&
 	    has_password_word(value))
 		return true;
-	return any(secret_names, ARRAY_SIZE(secret_names), upper, name.n) &&
-	       !any(harmless_names, ARRAY_SIZE(harmless_names), upper, name.n);
+	if (any(harmless_names, ARRAY_SIZE(harmless_names), upper, name.n))
+		return false;
+	strike(upper, name.n);
+	return any(secret_names, ARRAY_SIZE(secret_names), upper, name.n);
 }
 
 static bool name_char(char c, bool first)

@@ -45,6 +45,14 @@ static const char *const system_dirs[] = {
 	"/var/tmp",
 };
 
+bool rein_hide_searches(const char *path, const char *search)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
+		if (rein_path_within(path, system_dirs[i]) && !(search && rein_path_within(search, system_dirs[i])))
+			return false;
+	return true;
+}
+
 void rein_hide_list_done(struct rein_hide_list *l)
 {
 	rein_strlist_done(&l->paths);
@@ -127,7 +135,7 @@ static int add_matches(const struct rein_hide_opts *o, const char *real, int roo
 			return -1;
 		if (listed(o->show, real, path) ||
 		    ((m->flags & REIN_HIDEMATCH_INNER) && listed(o->show, real, above)) ||
-		    ((m->flags & REIN_HIDEMATCH_DIR) && is_venv(x, d, name)) ||
+		    ((m->flags & REIN_HIDEMATCH_DIR) && rein_starts(name, ".env") && is_venv(x, d, name)) ||
 		    is_branch(x, dir, root_fd, path))
 			continue;
 		if (rein_strlist_take(ret, take_ptr(path)) < 0)
@@ -285,7 +293,7 @@ static int find_hidden(const struct rein_hide_opts *o, const char *real, int roo
 	for (uint32_t i = 0; i < x.ndirs; i++)
 		if (x.dirs[i].nmatch && add_matches(o, real, root_fd, &x, i, &l->paths) < 0)
 			return rein_err_nomem(err);
-	if (add_links(o, real, root_fd, &x, &l->paths) < 0 || add_named(o, real, &l->paths) < 0 ||
+	if (add_named(o, real, &l->paths) < 0 || add_links(o, real, root_fd, &x, &l->paths) < 0 ||
 	    (o->rootless && add_foreign(o, &x, l) < 0))
 		return rein_err_nomem(err);
 	drop_covered(&l->paths);

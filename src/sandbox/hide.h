@@ -72,6 +72,9 @@ struct rein_hide_list {
 int rein_hide_mask(const struct rein_hide_opts *opts, const char *real, char **ret_mask,
 		   struct rein_hide_list *ret_hidden, struct rein_err *err);
 void rein_hide_list_done(struct rein_hide_list *l);
+/* Are patterns looked for here in a tree of the whole system? search: as in the options, or NULL. */
+bool rein_hide_searches(const char *path, const char *search);
+
 /* What is known of the tree turned out to be wrong: the next run looks again. */
 void rein_hide_forget(const char *state_dir, const char *real);
 

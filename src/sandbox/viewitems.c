@@ -133,7 +133,23 @@ const struct rein_viewitem *rein_viewitems_of_(const struct rein_viewplan *p, co
 	return best;
 }
 
-/* [V1], [V2] among the options other than --hide */
+/* [V1] between --hide, which alone has filled the list by now, and the others */
+static int check_hides(struct rein_viewplan *p)
+{
+	for (size_t i = 0; i < p->hidden.n; i++) {
+		char real[PATH_MAX];
+		bool there = realpath(p->hidden.v[i], real);
+
+		for (size_t j = 0; j < p->nitems; j++)
+			if (rein_streq(p->items[j].path, p->hidden.v[i]) ||
+			    (there && rein_streq(p->items[j].path, real)))
+				return rein_err_set(p->err, REIN_E_USAGE, "'%s' is given to both %s and --hide: keep one",
+						    p->items[j].path, option_of[p->items[j].kind]);
+	}
+	return 0;
+}
+
+/* [V1], [V2] among the options */
 int rein_viewitems_check_(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->nitems; i++) {
@@ -161,7 +177,7 @@ int rein_viewitems_check_(struct rein_viewplan *p)
 					    "directory inside it, or another --workspace",
 					    a->path, p->v->workspace);
 	}
-	return 0;
+	return check_hides(p);
 }
 
 int rein_viewitems_apply_(struct rein_viewplan *p)

@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sandbox/hide.h"
+#include "sandbox/hideindex.h"
+
 /* Is m what one finds at its point, or does another mount cover it? */
 bool rein_viewmounts_visible_(const struct rein_viewplan *p, size_t index)
 {
@@ -127,9 +130,55 @@ bool rein_viewmounts_kept_(const struct rein_view *v, const char *path)
 	return false;
 }
 
+static bool is_named(const struct rein_viewplan *p, const char *path, size_t n)
+{
+	for (size_t i = 0; i < p->nitems; i++)
+		if (strncmp(p->items[i].path, path, n) == 0 && !p->items[i].path[n])
+			return true;
+	return false;
+}
+
+/*
+ * The index does not look into mounts, and a pattern covers what is mounted under its names too:
+ * the length of the path that is hidden, or 0. Nothing is, where an option names it.
+ */
+static size_t hidden_part(const struct rein_viewplan *p, const char *point, const char *top, bool whole)
+{
+	bool inner = false;
+
+	if (whole && !rein_hide_searches(point, p->v->workspace))
+		return 0;
+
+	for (const char *s = point + (rein_streq(top, "/") ? 0 : strlen(top)); *s;) {
+		const char *name = s + 1;
+		size_t n = strcspn(name, "/"), part = (size_t)(name + n - point);
+		bool secrets = n == 7 && memcmp(name, "secrets", 7) == 0;
+
+		s = name + n;
+		if (inner || rein_hide_name_matches(name, n) || (secrets && !*s))
+			return is_named(p, point, part) || (inner && is_named(p, point, part - n - 1)) ? 0 : part;
+		if (rein_hide_name_no_entry(name, n))
+			return 0;
+		inner = secrets;
+	}
+	return 0;
+}
+
+/* 1 if it is hidden now, 0 if no pattern does. */
+static int hide_mount(struct rein_viewplan *p, const char *point, const char *top, bool whole)
+{
+	size_t n = hidden_part(p, point, top, whole);
+
+	if (n && rein_strlist_take(&p->hidden, rein_strndup(point, n)) < 0)
+		return rein_err_nomem(p->err);
+	return n != 0;
+}
+
 /* As root: every mount that can becomes a tree of its own, the others stay as they are. */
 static int whole_as_root(struct rein_viewplan *p)
 {
+	int hidden;
+
 	if (rein_viewroots_cow_(p, "/", true) < 0)
 		return -p->err->code;
 	p->v->whole_root = true;
@@ -140,6 +189,11 @@ static int whole_as_root(struct rein_viewplan *p)
 
 		if (rein_streq(m->point, "/") || rein_viewplan_is_private_(m->point) || unfit(m) ||
 		    rein_viewroots_has_(p->v, m->point) || !rein_viewmounts_visible_(p, i))
+			continue;
+		hidden = hide_mount(p, m->point, "/", true);
+		if (hidden < 0)
+			return hidden;
+		if (hidden)
 			continue;
 		if (is_alias(p, m)) {
 			if (keep_alias(p, m) < 0)
@@ -158,6 +212,8 @@ static int whole_as_root(struct rein_viewplan *p)
  */
 static int whole_as_user(struct rein_viewplan *p)
 {
+	int hidden;
+
 	if (p->home[0] && access(p->home, W_OK) == 0) {
 		if (!mount_inside(p, p->home)) {
 			if (rein_viewroots_cow_(p, p->home, true) < 0)
@@ -176,6 +232,11 @@ static int whole_as_user(struct rein_viewplan *p)
 		    rein_mounts_kind(m->fstype) == REIN_FS_PSEUDO ||
 		    !rein_viewmounts_visible_(p, i) || access(m->point, W_OK) < 0 ||
 		    rein_viewroots_has_(p->v, m->point) || is_alias(p, m))
+			continue;
+		hidden = hide_mount(p, m->point, "/", true);
+		if (hidden < 0)
+			return hidden;
+		if (hidden)
 			continue;
 		if (unfit(m) || mount_inside(p, m->point)) {
 			const char *why = unfit(m);
@@ -202,6 +263,7 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 			const struct rein_cow *c)
 {
 	const char *why = unfit(m);
+	int hidden;
 
 	if (p->opts->rootless)
 		return rein_err_set(
@@ -210,6 +272,9 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 			"copy-on-write view of a tree with mounts in it: unmount it, choose "
 			"a --workspace beside it, or run as root",
 			m->point, c->path);
+	hidden = hide_mount(p, m->point, c->path, c->whole);
+	if (hidden)
+		return hidden < 0 ? hidden : 0;
 	if (!why && is_alias(p, m))
 		why = "it shows what is elsewhere too";
 	if (!why)

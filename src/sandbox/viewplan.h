@@ -46,7 +46,7 @@ bool rein_viewplan_is_private_(const char *path);
 /* ---- what the options say (viewitems.c) ---- */
 
 int rein_viewitems_add_(struct rein_viewplan *p, const char *cwd);
-/* [V1], [V2] among the options other than --hide */
+/* [V1], [V2] among the options; nothing but --hide has added to hidden yet. */
 int rein_viewitems_check_(struct rein_viewplan *p);
 /* Scratch, read-only, and what no pattern may hide. */
 int rein_viewitems_apply_(struct rein_viewplan *p);

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -281,17 +283,36 @@ static int other_homes(const char *own, struct rein_strlist *ret)
 	return 0;
 }
 
+/*
+ * $HOME is what somebody said; the secrets lie where the account is at home. Of the local accounts
+ * only: asking for others costs more than a run.
+ */
+static int account_home(uid_t uid, const char *own, struct rein_strlist *ret)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *pw;
+	int rc = 0;
+
+	while (f && rc == 0 && (pw = fgetpwent(f)))
+		if (pw->pw_uid == uid && pw->pw_dir[0] == '/' && !rein_streq(pw->pw_dir, own))
+			rc = expand_home(pw->pw_dir, ret);
+	if (f)
+		fclose(f);
+	return rc;
+}
+
 int rein_viewrules_hidden(const struct rein_view_opts *opts, struct rein_strlist *ret,
 			  struct rein_err *err)
 {
 	const char *home = opts->home && opts->home[0] == '/' ? opts->home : NULL;
-	const char *config = opts->config_dir;
-	struct stat st;
+	char config[PATH_MAX];
 	int rc = 0;
 
 	if (home)
 		rc = expand_home(home, ret);
-	if (rc == 0 && config && lstat(config, &st) == 0)
+	if (rc == 0)
+		rc = account_home(opts->uid, home ? home : "", ret);
+	if (rc == 0 && opts->config_dir && realpath(opts->config_dir, config))
 		rc = rein_strlist_add(ret, config);
 	if (rc == 0)
 		rc = expand(AT_FDCWD, "", NULL, system_hidden, ARRAY_SIZE(system_hidden), ret);

@@ -355,6 +355,13 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	has "$output" "--rw '$HOME/missing'"
 	run -125 rein run --rw keep --ro keep -- true
 	has "$output" "is given to both"
+	ln -s keep also
+	for option in --rw --ro --scratch; do
+		run -125 rein run $option keep --hide ./keep/ -- true
+		has "$output" "is given to both $option and --hide"
+		run -125 rein run $option keep --hide also -- true
+		has "$output" "is given to both $option and --hide"
+	done
 	run -125 rein run --rw / -- true
 	has "$output" "--whole-system"
 }

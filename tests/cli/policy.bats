@@ -52,7 +52,7 @@ decision() { rein policy explain --json "$@" | field decision; }
 	mkdir "$HOME/notes" kept && echo n >"$HOME/notes/x" && echo k >kept/x
 	user_policy <<-'P'
 		version: 1
-		workspace: {writable: [~/notes], readonly: [kept], scratch: [~/cache]}
+		workspace: {writable: [~/notes], readonly: [./kept], scratch: [~/cache]}
 	P
 	rein run -q -- sh -c 'echo m >"$HOME/notes/x"'
 	eq free m "$(cat "$HOME/notes/x")"
@@ -61,7 +61,7 @@ decision() { rein policy explain --json "$@" | field decision; }
 	[ "$status" != 0 ]
 	eq protected m "$(cat "$HOME/notes/x")"
 	run rein run -q -- cat kept/x
-	[ "$status" != 0 ]
+	[ "$status" = 1 ]
 	printf 'version: 1\nworkspace: {hidden: [~/notes]}\n' >.rein.yaml
 	run rein run -q -- sh -c 'cat "$HOME/notes/x"'
 	[ "$status" != 0 ]

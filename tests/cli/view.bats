@@ -94,10 +94,28 @@ tree() {
 	[ ! -e "$HOME/new" ]
 }
 
+@test "the secrets of the account are hidden, whatever HOME says" {
+	[ -n "$AS" ] || skip "as an ordinary user"
+	mkdir -p me/.ssh; echo seen >me/.ssh/id; own
+	sed "/^[^:]*:[^:]*:65534:/d" /etc/passwd >"$D/passwd"; echo "me:x:65534:65534::$D/proj/me:/bin/sh" >>"$D/passwd"
+	run unshare -m sh -c "mount --bind $D/passwd /etc/passwd && for home in HOME=$D/home HOME=rel -uHOME; do
+		env \$home $AS $REIN run --approve -q --discard -- sh -c 'cat me/.ssh/id; echo ran'; done"
+	[[ $output == *ran*ran*ran* && $output != *seen* ]]
+}
+
 @test "Rein's own state is hidden" {
 	rein run -q --commit -- true
 	run rein run -q --discard -- sh -c 'ls "$REIN_STATE"/* && echo seen'
 	[ "$status" != 0 ]
+	[[ $output != *seen* ]]
+}
+
+@test "Rein's own configuration is hidden, wherever it is" {
+	mkdir -p real/rein "$HOME/.config/rein"; ln -s real xdg
+	echo '# seen' | tee real/rein/notes >"$HOME/.config/rein/notes"; own
+	export XDG_CONFIG_HOME=$D/proj/xdg
+	run rein run -q --discard -- sh -c 'cat xdg/rein/* real/rein/* ~/.config/rein/*'
+	[ "$status" = 1 ]
 	[[ $output != *seen* ]]
 }
 
@@ -205,6 +223,23 @@ tree() {
 		$REIN run -q --commit -- sh -c 'echo x >mnt/f; test -d ro/doc; echo \$?; echo y >ro/y; echo z >z'; cat mnt/f"
 	[[ $output == 0* && $output == *Read-only* && $output == *x ]]
 	[ -e z ]
+}
+
+@test "mounts inside the workspace: what a pattern hides is hidden when it is a mount, too" {
+	privileged
+	mkdir -p secrets conf/secrets/in .env.d; touch .env; echo seen >"$D/file"
+	run unshare -m sh -c "for d in secrets conf/secrets/in .env.d; do mount -t tmpfs none \$d && echo seen >\$d/f || exit; done
+		mount --bind $D/file .env &&
+		$REIN run -q --approve --discard -- sh -c 'cat secrets/f conf/secrets/in/f .env.d/f .env; echo ran'
+		$REIN run -q --approve --discard --ro secrets -- sh -c 'sed s/seen/shown/ secrets/f'
+		$REIN run -q --approve --discard --ro secrets/f -- true"
+	[[ $output != *seen* && $output == *ran* && $output == *shown* && $output == *"which is hidden"* ]]
+	# of a whole system too
+	srv=$(mktemp -d /srv/rein-view-cli.XXXXXX); mkdir "$srv/secrets"
+	run unshare -m sh -c "mount -t tmpfs none $srv/secrets && echo seen >$srv/secrets/f &&
+		$REIN run -q --approve --discard --whole-system -- sh -c 'cat $srv/secrets/f; echo ran'"
+	rm -r "$srv"
+	[[ $output != *seen* && $output == *ran* ]]
 }
 
 @test "mounts inside the workspace: without root the refusal says what to do" {

@@ -174,10 +174,12 @@ static void patterns_hide_what_they_should(void **state)
 	file("ws/py/.env/pyvenv.cfg");
 	file("ws/py/.env/lib/site-packages/x.pem");
 	file("ws/.envs/prod/x");
+	file("ws/conf/secrets/venv/pyvenv.cfg"); /* an environment all right, but not called .env */
+	file("ws/ca.key/pyvenv.cfg");
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env", ".env.production", ".envrc", ".envs", "a/b/server.key",
-	       "a/my-cacert.pem", "a-b/x.pem", "conf/secrets/db", "conf/secrets/two",
-	       "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
+	       "a/my-cacert.pem", "a-b/x.pem", "ca.key", "conf/secrets/db", "conf/secrets/two",
+	       "conf/secrets/venv", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	assert_non_null(r.mask);
 	result_done(&r);
 
@@ -188,7 +190,7 @@ static void patterns_hide_what_they_should(void **state)
 			    (char *)(uintptr_t)at("elsewhere"), NULL};
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env.production", ".envrc", ".envs", "a/b", "a/my-cacert.pem",
-	       "a-b/x.pem", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
+	       "a-b/x.pem", "ca.key", "env", "forged/f.key", "forged/objects/o.key", "forged/refs/r.key");
 	result_done(&r);
 }
 
@@ -214,6 +216,44 @@ static void other_names_of_a_secret_are_hidden(void **state)
 	o.show = (char *[]){(char *)(uintptr_t)at("ws/conf/env.production"), NULL};
 	r = hide(&o, "ws");
 	EXPECT(&r.list.paths, ".env", "a/x.key", "b/innocent", "host.pem", "self.pem");
+	result_done(&r);
+}
+
+static void every_hidden_file_is_hidden_under_its_other_names(void **state)
+{
+	static const char *const named[3] = {"ws/by/option", "ws/by/dir", "ws/.rein-0"};
+	char hidden[3][128];
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/secrets/deep/er/x");
+	file("ws/.env.d/x");
+	file("ws/by/option");
+	file("ws/by/dir/x");
+	file("ws/target");
+	file("ws/.rein-0/t/x");
+	file("ws/open/plain");
+	assert_int_equal(symlink("target", at("ws/.env")), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		snprintf(hidden[i], sizeof(hidden[i]), "%s", at(named[i]));
+	o.hide = (char *[]){hidden[0], hidden[1], hidden[2], NULL};
+	r = hide(&o, "ws");
+	result_done(&r);
+	/* new names leave the directories of the old ones as they were */
+	wait_out_the_grain();
+	r = hide(&o, "ws");
+	result_done(&r);
+	assert_int_equal(link(at("ws/secrets/deep/er/x"), at("ws/open/1")), 0);
+	assert_int_equal(link(at("ws/.env.d/x"), at("ws/open/2")), 0);
+	assert_int_equal(link(at("ws/by/option"), at("ws/open/3")), 0);
+	assert_int_equal(link(at("ws/by/dir/x"), at("ws/open/4")), 0);
+	assert_int_equal(link(at("ws/target"), at("ws/open/5")), 0);
+	assert_int_equal(link(at("ws/open/plain"), at("ws/open/shown")), 0);
+	assert_int_equal(link(at("ws/.rein-0/t/x"), at("ws/open/shown too")), 0);
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", ".env.d", ".rein-0", "by/dir", "by/option", "open/1", "open/2",
+	       "open/3", "open/4", "open/5", "secrets/deep", "target");
 	result_done(&r);
 }
 
@@ -685,6 +725,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_TREE(patterns_hide_what_they_should),
 		IN_TREE(other_names_of_a_secret_are_hidden),
+		IN_TREE(every_hidden_file_is_hidden_under_its_other_names),
 		IN_TREE(a_tree_without_secrets_has_no_mask),
 		IN_TREE(only_changed_directories_are_read),
 		IN_TREE(fresh_directories_are_read_again),
