@@ -21,7 +21,6 @@ some() {
 }
 # with BACKEND ARG...: a run by it
 with() { local b=$1; shift; timeout 120 bash -c 'rein run --backend "$@"' bash "$b" "$@"; }
-no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" 2>/dev/null)" ]; }
 # those that are locked are somebody else's, who lives; under the lock that new ones are made under
 no_bundles() {
 	[ ! -r /run/rein-oci ] || flock /run/rein-oci sh -c '

@@ -51,6 +51,10 @@ teardown() {
 # eq WHAT WANTED GOT
 eq() { [ "$2" = "$3" ] || die "$1: wanted '$2', got '$3'"; }
 # has TEXT PART / hasnt TEXT PART
+# No control group of a box of this user's, of those made since the tests began.
+no_groups() {
+	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" -newer "$REIN_TEST_BEGUN" 2>/dev/null)" ]
+}
 has() { case $1 in *"$2"*) ;; *) die "no '$2' in:" "$1" ;; esac; }
 hasnt() { case $1 in *"$2"*) die "'$2' in:" "$1" ;; esac; }
 

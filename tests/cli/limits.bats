@@ -4,8 +4,6 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 load helper
 
-no_groups() { [ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name "rein-*" -user "$(id -un)" 2>/dev/null)" ]; }
-
 # hit NAME: the last run ended for this limit, and changed nothing
 hit() {
 	eq status 122 "$status"

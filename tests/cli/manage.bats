@@ -164,8 +164,8 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 		kill -9 $last
 		wait $last || true
 		until_true 5 bash -c '! pgrep -f "^sleep 85.$MARK"' || die "$b: it lives on: $(pgrep -af "^sleep 85.$MARK")"
-		# the next one takes away what a runtime left of itself
-		rein run -q --approve --discard --backend "$b" -- true
+		# the next one takes away what a runtime left of itself, and the group
+		rein run -q --approve --discard --backend "$b" --limit memory=200M -- true
 	done
 }
 
