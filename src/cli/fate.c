@@ -10,18 +10,6 @@
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
-/* A rename is one thing: its old name stays, too. */
-static int leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
-{
-	const char *from = c->v[i].from;
-
-	for (size_t k = 0; from && k < c->n; k++)
-		if (c->v[k].renamed_away && c->v[k].root == c->v[i].root && rein_streq(c->v[k].path, from) &&
-		    rein_leave_out(c, k, err) < 0)
-			return -err->code;
-	return rein_leave_out(c, i, err);
-}
-
 static bool is_cancel(int key)
 {
 	return key == 'k' || key == 'q' || key == 3 || key == 4 || key == 27;
@@ -49,7 +37,7 @@ static int ask_each(const struct rein_tx *t, struct rein_changes *c, bool *any, 
 		if (key == 'y' || key == 'Y')
 			continue;
 		*any = true;
-		if (leave_out(c, i, err) < 0)
+		if (rein_leave_out(c, i, err) < 0)
 			return -err->code;
 	}
 	return 0;

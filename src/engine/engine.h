@@ -185,7 +185,7 @@ int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct re
 const char *rein_pattern_in(const struct rein_tx *t, const struct rein_change *x, const char *glob);
 /* The same, of changes that are marked as skipped already. */
 int rein_select_marked(struct rein_changes *c, struct rein_err *err);
-/* Leave out one change, and what lies inside it. */
+/* Leave out one change, and what lies inside it. A rename is one thing: its old name stays, too. */
 int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
 
 #endif

@@ -69,7 +69,7 @@ static bool inside(const struct rein_change *top, const struct rein_change *x)
 static void count_inside(const struct rein_changes *c, size_t top, size_t *chosen, size_t *left)
 {
 	*chosen = *left = 0;
-	for (size_t i = top + 1; i < end_of(c, top); i++)
+	for (size_t i = top + 1, end = end_of(c, top); i < end; i++)
 		if (inside(&c->v[top], &c->v[i]))
 			++*(c->v[i].skipped ? left : chosen);
 }
@@ -78,7 +78,7 @@ static void count_inside(const struct rein_changes *c, size_t top, size_t *chose
 static void open_deleted(struct rein_changes *c, size_t top)
 {
 	c->v[top].skipped = true;
-	for (size_t i = top + 1; i < end_of(c, top); i++) {
+	for (size_t i = top + 1, end = end_of(c, top); i < end; i++) {
 		struct rein_change *x = &c->v[i];
 
 		if (!inside(&c->v[top], x))
@@ -86,9 +86,29 @@ static void open_deleted(struct rein_changes *c, size_t top)
 		if (S_ISDIR(x->before.mode))
 			x->skipped = true; /* an emptied directory stays */
 	}
-	for (size_t i = top + 1; i < end_of(c, top); i++)
+	for (size_t i = top + 1, end = end_of(c, top); i < end; i++)
 		if (inside(&c->v[top], &c->v[i]) && !c->v[i].skipped)
 			c->v[i].top = true;
+}
+
+/*
+ * Whatever is chosen in a new directory needs every directory on the way to it: what is left out does
+ * not come along, and would take it away. The first chosen one after a directory is in it, or none is.
+ */
+static void keep_the_way(struct rein_changes *c, size_t top)
+{
+	const char *next = NULL;
+
+	for (size_t i = end_of(c, top); i-- > top + 1;) {
+		struct rein_change *x = &c->v[i];
+
+		if (!inside(&c->v[top], x))
+			continue;
+		if (x->skipped && next && S_ISDIR(x->after.mode) && rein_path_within(next, x->path))
+			x->skipped = false;
+		if (!x->skipped)
+			next = x->path;
+	}
 }
 
 static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
@@ -103,6 +123,7 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 		return 0;
 	if (x->kind == REIN_CHANGE_CREATED) {
 		x->skipped = chosen == 0 && x->skipped;
+		keep_the_way(c, i);
 		return 0;
 	}
 	if (x->kind == REIN_CHANGE_DELETED) {
@@ -123,15 +144,45 @@ static size_t top_of(const struct rein_changes *c, size_t i)
 	return inside(&c->v[top], &c->v[i]) ? top : i;
 }
 
-int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
+static int leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 {
 	size_t top = top_of(c, i);
 
 	c->v[i].skipped = true;
-	for (size_t k = i + 1; k < end_of(c, i); k++)
+	for (size_t k = i + 1, end = end_of(c, i); k < end; k++)
 		if (top_of(c, k) == top)
 			c->v[k].skipped = true;
 	return top == i ? 0 : settle_top(c, top, err);
+}
+
+static int by_place(const void *key, const void *elem)
+{
+	const struct rein_change *x = key, *y = elem;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return rein_path_cmp(x->path, y->path);
+}
+
+/* The old name of what is not to come under its new one. */
+static int leave_source_out(struct rein_changes *c, const struct rein_change *x, struct rein_err *err)
+{
+	const struct rein_change key = {.root = x->root, .path = x->from};
+	const struct rein_change *old = bsearch(&key, c->v, c->n, sizeof(c->v[0]), by_place);
+
+	if (!old || !old->renamed_away || old->skipped)
+		return 0;
+	return leave_out(c, (size_t)(old - c->v), err);
+}
+
+int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
+{
+	if (leave_out(c, i, err) < 0)
+		return -err->code;
+	for (size_t k = i, end = end_of(c, i); k < end; k++)
+		if (c->v[k].from && c->v[k].skipped && leave_source_out(c, &c->v[k], err) < 0)
+			return -err->code;
+	return 0;
 }
 
 int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,

@@ -171,6 +171,17 @@ load helper
 	eq y y "$(cat d/n/y)"
 }
 
+@test "commit --only: a file deep in a new directory brings the directories on the way, and nothing else" {
+	held sh -c 'mkdir -p new/deep/er; echo n >new/deep/er/n; echo o >new/deep/o; mkdir new/other; echo m >new/other/m' >/dev/null
+	run -0 rein commit --only new/deep/er/n
+	eq all ". ./new ./new/deep ./new/deep/er ./new/deep/er/n" "$(find . | LC_ALL=C sort | xargs)"
+	eq n n "$(cat new/deep/er/n)"
+	run -0 rein commit
+	eq o o "$(cat new/deep/o)"
+	eq m m "$(cat new/other/m)"
+	eq n n "$(cat new/deep/er/n)"
+}
+
 @test "another tree's paths are named as they are shown: --only, --except, --ours, --theirs, diff" {
 	local w2=$T/w2 id
 	mkdir "$w2"; echo 0 | tee k "$w2/k" "$w2/j" >/dev/null
@@ -322,6 +333,23 @@ load helper
 	run -0 rein undo
 	[ ! -e b ]
 	eq n out "$(cat n/c)"
+}
+
+@test "conflict: --ours of a rename's new name keeps the old one, too" {
+	echo 1 | tee old other >/dev/null
+	mkdir dir; echo f >dir/f; echo g >dir/g
+	held sh -c 'mv old new; echo 2 >other; mv dir moved' >/dev/null
+	echo out >new; mkdir moved
+	run -123 rein commit
+	run -0 rein commit --ours new --ours moved
+	eq new out "$(cat new)"
+	eq old 1 "$(cat old)"
+	eq other 2 "$(cat other)"
+	eq dir $'f\ng' "$(ls dir)"
+	eq moved "" "$(ls moved)"
+	run -0 rein undo
+	eq other 1 "$(cat other)"
+	eq old 1 "$(cat old)"
 }
 
 @test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
