@@ -96,7 +96,7 @@ int rein_cli_commit(int argc, char **argv)
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
-	struct rein_err err = {0};
+	struct rein_err err = {0}, ignored = {0};
 	char rest[REIN_TX_ID_MAX + 1] = "", next[64];
 	int first, status, rc;
 
@@ -117,6 +117,9 @@ int rein_cli_commit(int argc, char **argv)
 		rc = rein_tx_split(&e.state, &t, &c, rest, &err);
 	if (rc == 0)
 		rc = rein_engine_later(&e, NULL, &t, &c, REIN_LATER_COMMIT, &err);
+	/* all of it is held again: the rest by itself would be there twice */
+	if (rc < 0 && *rest && rein_tx_unsplit(&e.state, &t, rest, &ignored) == 0)
+		*rest = '\0';
 	if (rc < 0)
 		return report_failure(&t, &c, rest, &err, &common);
 	if (common.json)

@@ -124,16 +124,62 @@ static int close_journal(const struct rein_state *s, const struct rein_tx *t, st
 }
 
 /*
- * A way there and back leaves everything as it was but the ctimes. Where nothing else differs the
- * fingerprints follow; an outsider's change stays one.
+ * The list of what is held stays as it is until the commit is done: what was left out, or settled in
+ * another way, is so for this one attempt. What is to be committed is written beside it, for recovery.
  */
-static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
-			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
+static int save_chosen(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+
+	rein_changes_format(c, &b);
+	if (b.failed)
+		return rein_err_set(err, REIN_E_LIMIT, "too many changes for one transaction");
+	return rein_file_replace(t->dirfd, "chosen", (struct rein_str){b.p, b.n}, REIN_SYNC_NONE, err);
+}
+
+/* The changes that a journal is about. */
+static int load_chosen(const struct rein_tx *t, struct rein_changes *ret, struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+
+	if (t->state != REIN_TX_HELD || faccessat(t->dirfd, "chosen", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return rein_tx_changes(t, ret, err);
+	if (rein_file_read(t->dirfd, "chosen", &b, err) < 0 ||
+	    rein_changes_parse((struct rein_str){b.p, b.n}, ret, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < ret->n; i++) {
+		if (ret->v[i].root < t->nroots)
+			continue;
+		rein_changes_done(ret);
+		return rein_err_set(err, REIN_E_INVALID, "a change has no root");
+	}
+	return 0;
+}
+
+/* It is committed: nothing of the attempt is needed any more. */
+static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d)
 {
 	struct rein_err ignored = {0};
-	struct rein_moved moved;
 
-	rein_moved_open(s, &moved);
+	unlinkat(t->dirfd, "chosen", 0);
+	for (size_t i = 0; i < d->n; i++)
+		rein_tree_remove(d->store[i], "left", &ignored);
+}
+
+/* It is held as before; where the content cannot be put back now, the next attempt begins with that. */
+static void take_back_attempt(const struct rein_tx *t, const struct rein_changes *c)
+{
+	struct rein_err ignored = {0};
+
+	unlinkat(t->dirfd, "chosen", 0);
+	rein_put_back(t, c, &ignored);
+}
+
+static void refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
+			 bool forward)
+{
+	struct rein_err ignored = {0};
+
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->before : &x->after;
@@ -147,11 +193,30 @@ static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 		same.ctime_ns = known->ctime_ns;
 		if (!rein_fp_equal(known, &same) || known->ctime_ns == now.ctime_ns)
 			continue;
-		rein_moved_note(&moved, known, &now);
+		rein_moved_note(moved, known, &now);
 		*known = now;
 	}
+}
+
+/*
+ * A way there and back leaves everything as it was but the ctimes. Where nothing else differs the
+ * fingerprints follow; an outsider's change stays one.
+ */
+static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
+			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
+{
+	auto_(rein_changes_done) struct rein_changes held = {0};
+	bool was_held = t->state == REIN_TX_HELD;
+	struct rein_err ignored = {0};
+	struct rein_moved moved;
+
+	if (was_held && rein_tx_changes(t, &held, &ignored) < 0)
+		return;
+	rein_moved_open(s, &moved);
+	refresh_list(&moved, d, c, forward);
+	refresh_list(&moved, d, &held, forward);
 	rein_moved_close(s, &moved);
-	rein_tx_save_changes(t, c, true, &ignored);
+	rein_tx_save_changes(t, was_held ? &held : c, true, &ignored);
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -306,6 +371,8 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	 */
 	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
 	t->unfinished = rc < 0;
+	if (rc == 0)
+		forget_attempt(t, d);
 	*err = (struct rein_err){0};
 	return 0;
 }
@@ -335,25 +402,46 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
-static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-		       struct rein_err *err)
+/* Recovery must find what the journal belongs to. */
+static int write_down(const struct rein_state *s, struct rein_tx *t, const struct rein_changes *c,
+		      struct rein_err *err)
+{
+	rein_changes_sum(c, &t->sum);
+	if (t->state == REIN_TX_HELD)
+		return save_chosen(t, c, err);
+	return rein_tx_save_changes(t, c, false, err) < 0 ? -err->code : rein_tx_save(s, t, false, err);
+}
+
+static int attempt(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
 {
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
+
+	if (rein_remove_work(s, t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 ||
+	    rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
+		return -err->code;
+	return run(s, t, c, &ops, &d, true, err);
+}
+
+static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
+		       struct rein_err *err)
+{
+	const struct rein_summary was = t->sum;
 	auto_close int lock = -1;
+	int rc;
 
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
 				    rein_tx_state_name(t->state));
 	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 || rein_tx_still(s, t, err) < 0 ||
-	    check_again(s, t, c, true, err) < 0 ||
-	    rein_remove_work(s, t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0)
+	    check_again(s, t, c, true, err) < 0)
 		return -err->code;
-	/* recovery must find what the journal belongs to */
-	rein_changes_sum(c, &t->sum);
-	if (rein_tx_save_changes(t, c, false, err) < 0 || rein_tx_save(s, t, false, err) < 0)
-		return -err->code;
-	return run(s, t, c, &ops, &d, true, err);
+	rc = attempt(s, t, c, err);
+	if (rc < 0 && !rein_tx_stuck(s, t->id)) {
+		take_back_attempt(t, c);
+		t->sum = was;
+	}
+	return rc;
 }
 
 int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
@@ -429,7 +517,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	/* it got its name only when it was whole on disk: damage means that a step may be half known */
 	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s: journal/%s", id, id);
-	if (rein_tx_load(s, id, &t, err) < 0 || rein_tx_changes(&t, &c, err) < 0 ||
+	if (rein_tx_load(s, id, &t, err) < 0 || load_chosen(&t, &c, err) < 0 ||
 	    rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (carry_out(&ops, &d, forward, err) < 0 &&
@@ -439,9 +527,17 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 		if (carry_out(&ops, &d, !forward, &second) < 0)
 			return rein_err_prefix(err, "recover transaction %s", id);
 		refresh_back(s, &t, &d, &c, forward);
-		return unlinkat(s->journal_fd, id, 0) < 0 ? rein_err_errno(err, "remove '%s'", id) : 0;
+		if (unlinkat(s->journal_fd, id, 0) < 0)
+			return rein_err_errno(err, "remove '%s'", id);
+		if (t.state == REIN_TX_HELD)
+			take_back_attempt(&t, &c);
+		return 0;
 	}
-	return finish(s, &t, &d, &c, forward, err);
+	rein_changes_sum(&c, &t.sum);
+	if (finish(s, &t, &d, &c, forward, err) < 0)
+		return -err->code;
+	forget_attempt(&t, &d);
+	return 0;
 }
 
 bool rein_tx_stuck(const struct rein_state *s, const char *id)

@@ -33,6 +33,12 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
 
+/*
+ * After a commit that failed: what it left out of new directories is in its place again. Under the lock,
+ * and not while there is a journal: its steps count on their absence.
+ */
+int rein_put_back(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
+
 int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err);
 void rein_op_dirs_done(struct rein_op_dirs *d);
 

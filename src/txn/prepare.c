@@ -32,7 +32,65 @@ static int strip_visit(const struct rein_visit *v, void *arg, struct rein_err *e
 	return rein_attrs_strip_overlay(v->dirfd, v->name, v->fp.mode, err);
 }
 
-/* What --only or --except left out of a new directory must not move with it. */
+static char *upper_slot(const struct rein_change *x)
+{
+	return rein_asprintf("upper/%s", x->path);
+}
+
+/*
+ * What is left out is kept, under the number of its change: if the commit fails it goes back to its place
+ * (rein_put_back). Gone already: with a directory above it that is left out, too.
+ */
+static int set_aside(const struct prep *p, const struct rein_change *x, const char *inside, struct rein_err *err)
+{
+	int store = p->d->store[x->root];
+	auto_free char *to = rein_asprintf("left/%zu", (size_t)(x - p->c->v));
+
+	if (!to)
+		return rein_err_nomem(err);
+	if (mkdirat(store, "left", 0700) < 0 && errno != EEXIST)
+		return rein_err_errno(err, "create 'left'");
+	if (renameat2(store, inside, store, to, RENAME_NOREPLACE) < 0 && errno != ENOENT)
+		return rein_err_errno(err, "leave '%s' out", x->path);
+	return 0;
+}
+
+static int put_back_in(const struct rein_tx *t, const struct rein_changes *c, size_t root, struct rein_err *err)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int store = open(t->roots[root].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (store < 0)
+		return rein_err_errno(err, "open '%s'", t->roots[root].store);
+	if (faccessat(store, "left", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : rein_err_errno(err, "look for 'left'");
+	if (rein_names_read(store, "left", &names, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < names.n; i++) {
+		size_t at = strtoull(names.v[i], NULL, 10);
+		auto_free char *from = rein_asprintf("left/%s", names.v[i]);
+		auto_free char *to = at < c->n ? upper_slot(&c->v[at]) : NULL;
+
+		if (at >= c->n || c->v[at].root != root)
+			return rein_err_set(err, REIN_E_INVALID, "transaction %s: '%s' is no change of it", t->id,
+					    names.v[i]);
+		if (!from || !to)
+			return rein_err_nomem(err);
+		if (renameat2(store, from, store, to, RENAME_NOREPLACE) < 0)
+			return rein_err_errno(err, "put '%s' back", c->v[at].path);
+	}
+	return unlinkat(store, "left", AT_REMOVEDIR) < 0 ? rein_err_errno(err, "remove 'left'") : 0;
+}
+
+int rein_put_back(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
+{
+	for (size_t i = 0; i < t->nroots; i++)
+		if (!t->roots[i].staged && put_back_in(t, c, i, err) < 0)
+			return -err->code;
+	return 0;
+}
+
+/* What was left out of a new directory must not move with it. Of what is staged this is a copy. */
 static int prune(struct prep *p, const struct rein_change *top, const char *slot,
 		 struct rein_err *err)
 {
@@ -48,15 +106,11 @@ static int prune(struct prep *p, const struct rein_change *top, const char *slot
 		inside = rein_asprintf("%s%s", slot, x->path + n);
 		if (!inside)
 			return rein_err_nomem(err);
-		if (rein_tree_remove(p->d->store[x->root], inside, err) < 0)
+		if ((p->t->roots[x->root].staged ? rein_tree_remove(p->d->store[x->root], inside, err)
+						 : set_aside(p, x, inside, err)) < 0)
 			return -err->code;
 	}
 	return 0;
-}
-
-static char *upper_slot(const struct rein_change *x)
-{
-	return rein_asprintf("upper/%s", x->path);
 }
 
 static char *new_slot(struct prep *p, uint32_t root, const char *dir, struct rein_err *err)
@@ -481,8 +535,10 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	struct rein_op_dirs d = {0};
 	struct rein_ops ops = {0};
 	struct prep p = {t, c, &d, &ops, 0, NULL};
-	int rc = rein_op_dirs_open(t, &d, err);
+	int rc = rein_put_back(t, c, err);
 
+	if (rc == 0)
+		rc = rein_op_dirs_open(t, &d, err);
 	/* what an attempt before this one left behind */
 	for (size_t i = 0; rc == 0 && i < d.n; i++) {
 		rc = rein_tree_remove(d.store[i], "undo", err);

@@ -416,6 +416,33 @@ static int fill_rest(const struct rein_state *s, const struct rein_tx *t, const 
 	return 0;
 }
 
+/* Killed during an earlier attempt, it may lack what was left out then. */
+static int make_whole(const struct rein_state *s, const struct rein_tx *t, const struct rein_changes *c,
+		      struct rein_err *err)
+{
+	auto_close int lock = -1;
+
+	if (t->state != REIN_TX_HELD)
+		return 0;
+	if (rein_journal_lock(s, &lock, err) < 0)
+		return -err->code;
+	return rein_tx_stuck(s, t->id) ? 0 : rein_put_back(t, c, err);
+}
+
+int rein_tx_unsplit(const struct rein_state *s, const struct rein_tx *t, const char *id, struct rein_err *err)
+{
+	auto_(rein_tx_done) struct rein_tx rest = {.dirfd = -1};
+	auto_close int lock = -1;
+
+	if (rein_journal_lock(s, &lock, err) < 0 || rein_tx_still(s, t, err) < 0 ||
+	    rein_tx_load(s, id, &rest, err) < 0)
+		return -err->code;
+	if (t->state != REIN_TX_HELD || rest.state != REIN_TX_HELD || rein_tx_stuck(s, t->id) ||
+	    rein_tx_stuck(s, id))
+		return rein_err_set(err, REIN_E_STATE, "transaction %s is not what it was", t->id);
+	return rein_tx_drop(s, &rest, err);
+}
+
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
@@ -463,7 +490,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 			top = i;
 		}
 	}
-	if (rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
+	if (make_whole(s, t, c, err) < 0 || rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;
 	if (fill_rest(s, t, at, &rest, &to, err) < 0) {
 		rein_tx_drop(s, &to, &ignored); /* perhaps the disk is full: not of half a copy */

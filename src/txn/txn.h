@@ -129,7 +129,8 @@ int rein_tx_check(const struct rein_state *s, const struct rein_tx *t, struct re
 		   bool forward, struct rein_err *err);
 /*
  * Carry out the changes that are not skipped; none of them may clash. On success the real tree has
- * them durably and c's `after` is what is there now.
+ * them durably and c's `after` is what is there now. A held one is held as it was if it fails: what is
+ * skipped is so for this once.
  */
 int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		    struct rein_err *err);
@@ -141,6 +142,8 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 /* A new HELD transaction with copies of the skipped changes of t; *ret_id is its name, "" if none. */
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err);
+/* Take that back, because t is held as a whole after all. Fails where either is not as it was then. */
+int rein_tx_unsplit(const struct rein_state *s, const struct rein_tx *t, const char *id, struct rein_err *err);
 
 /*
  * Finish what a crash left. Returns the number of transactions recovered; what could not be finished

@@ -197,7 +197,7 @@ load helper
 	eq settled "out 1 1" "$(cat k "$w2/k" "$w2/j" | xargs)"
 }
 
-@test "commit --only: the rest is of the same action, and told also where the commit fails" {
+@test "commit --only: the rest is of the same action; where the commit fails there is none" {
 	local id rest
 	rein run --hold -q --agent ada -- sh -c 'echo 1 >a; echo 2 >b; echo 3 >c'
 	id=$(newest)
@@ -209,8 +209,59 @@ load helper
 	mv "$REIN_STATE/audit" "$T/audit" && echo 1 >"$REIN_STATE/audit"
 	run -125 rein commit "$rest" --only b
 	rm "$REIN_STATE/audit" && mv "$T/audit" "$REIN_STATE/audit"
-	has "$output" "the rest is held as $(newest)"
+	hasnt "$output" "the rest"
+	eq newest "$rest" "$(newest)"
 	eq ls a "$(ls)"
+	run -0 rein commit "$rest"
+	eq ls $'a\nb\nc' "$(ls)"
+}
+
+@test "a commit that fails leaves out nothing the next time: --ours, --only, --theirs, --merge" {
+	local id
+	is_root || skip "mounts"
+	seq 1 20 >text
+	echo 1 | tee a b >/dev/null
+	id=$(held sh -c 'echo box >a; echo box >b; mkdir -p new/deep; echo x >new/x; echo y >new/deep/y; sed -i s/^2$/two/ text')
+	echo out >a
+	sed -i 's/^19$/nineteen/' text
+	# no journal can be written: it fails after all else was prepared
+	mount -t tmpfs -o nr_inodes=1 none "$REIN_STATE/journal"
+	after() { umount "$REIN_STATE/journal" || true; }
+	rein show --json "$id" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["changes"])' >"$T/before"
+	run -125 rein commit "$id" --ours a --merge
+	run -125 rein commit "$id" --theirs a --theirs text
+	run -125 rein commit "$id" --only b --only new/x
+	rein show --json "$id" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["changes"])' >"$T/after"
+	diff "$T/before" "$T/after"
+	eq held "$id" "$(rein log --ids)"
+	eq b 1 "$(cat b)"
+	umount "$REIN_STATE/journal"
+	after() { :; }
+	run -123 rein commit "$id"
+	has "$output" a
+	run -0 rein commit "$id" --only b --only new/x --only text --merge
+	eq new x "$(ls new)"
+	eq text "2 two 19 nineteen" "$(sed -n '2{=;p};19{=;p}' text | xargs)"
+	run -0 rein commit --theirs a
+	eq all "box box x y" "$(cat a b new/x new/deep/y | xargs)"
+}
+
+@test "a commit that is taken back half way has everything again that it left out" {
+	local id
+	is_root || skip "mounts"
+	mkdir z; echo 1 >z/f
+	id=$(held sh -c 'mkdir new; echo x >new/x; echo y >new/y; echo 2 >z/f')
+	# what is mounted on cannot be exchanged, and looks the same
+	mount --bind z/f z/f
+	after() { umount "$W/z/f" || true; }
+	run -125 rein commit "$id" --except new/y
+	has "$output" "nothing was changed"
+	umount z/f
+	after() { :; }
+	eq held "$id" "$(rein log --ids)"
+	[ ! -e new ]
+	run -0 rein commit "$id"
+	eq all "2 x y" "$(cat z/f new/x new/y | xargs)"
 }
 
 @test "commit --only: where there is no room for the rest, half of it does not stay" {
