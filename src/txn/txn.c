@@ -50,11 +50,27 @@ static bool take_warm(const struct rein_state *s, struct rein_tx_warm *warm, str
 	return true;
 }
 
+/*
+ * No other transaction is called so, nor one that leaves: until they are gone that one's stores, here and
+ * on other filesystems, have its name, and whoever empties the trash would take away those of the new one.
+ * The list first: what is moved from it to the trash meanwhile is found there.
+ */
+static bool is_free(const struct rein_state *s, const char *id)
+{
+	char leaving[sizeof("trash/") + REIN_TX_ID_MAX];
+
+	snprintf(leaving, sizeof(leaving), "trash/%s", id);
+	return faccessat(s->txn_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	       faccessat(s->fd, leaving, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
 static int make_dir(const struct rein_state *s, struct rein_tx_warm *warm, struct rein_tx *t,
 		    struct rein_err *err)
 {
 	for (int tries = 0; tries < 64; tries++) {
 		make_id(t->id, tries < 16 ? 4 : 6);
+		if (!is_free(s, t->id))
+			continue;
 		if (warm && take_warm(s, warm, t))
 			return 0;
 		if (warm && errno != EEXIST)
@@ -151,7 +167,7 @@ int rein_tx_reader(const struct rein_state *s, const char *const *reals, size_t 
 	/* a name that a transaction has would be taken for it in the record */
 	do
 		make_id(t.id, 4);
-	while (faccessat(s->txn_fd, t.id, F_OK, 0) == 0);
+	while (!is_free(s, t.id));
 	t.roots = rein_calloc(n, sizeof(*t.roots));
 	if (!t.roots)
 		return rein_err_nomem(err);
