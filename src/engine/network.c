@@ -141,39 +141,64 @@ static enum rein_net choose(const struct rein_run_opts *o, const struct rein_pol
 }
 
 /*
- * What a profile lets out is a volume of the network; the smaller one holds. One that is for a while
- * and one in all are kept together only by the smaller number in all.
+ * So that both are kept: the smaller number, in the longer time. 0 bytes is no limit, and a time of 0
+ * the whole run.
  */
-static void limit_egress(struct rein_net_budget *sent, uint64_t egress)
+static void tighten(struct rein_net_budget *to, const struct rein_net_budget *by)
 {
-	if (!egress)
+	if (!by->bytes)
 		return;
-	if (!sent->bytes || egress < sent->bytes)
-		sent->bytes = egress;
-	sent->window_ns = 0;
+	if (!to->bytes) {
+		*to = *by;
+		return;
+	}
+	if (by->bytes < to->bytes)
+		to->bytes = by->bytes;
+	if (!by->window_ns || (to->window_ns && by->window_ns > to->window_ns))
+		to->window_ns = by->window_ns;
+}
+
+/* Whoever writes the command line may lower what others set, and has the last word only about himself. */
+static void join_budget(struct rein_net_budget *to, const struct rein_net_budget *policy, bool own)
+{
+	if (!to->bytes || !own)
+		tighten(to, policy);
+}
+
+/* What only a gate could keep, or NULL. */
+static const char *needs_gate(const struct rein_policy_settings *s, const struct rein_policy_limits *limits)
+{
+	return s->blocked_hosts.n      ? "network.deny"
+	       : limits->egress_bytes  ? "limits.egress"
+	       : s->net_sent.bytes     ? "network.up"
+	       : s->net_all.bytes      ? "network.max"
+	       : s->net_rate	       ? "network.rate"
+				       : NULL;
 }
 
 static int join_volumes(const struct rein_run_opts *o, const struct rein_run *r,
 			struct rein_net_policy *to, struct rein_err *err)
 {
-	struct rein_policy_limits limits = r->settings.limits;
+	const struct rein_policy_settings *s = &r->settings;
+	struct rein_policy_limits limits = s->limits;
+	struct rein_net_budget egress = {0};
+	const char *kept;
 
 	/* one that is not there is told of later */
 	if (o->profile)
 		rein_policy_profile(r->policy, o->profile, &limits);
-	if (r->net == REIN_NET_HOST && (r->settings.blocked_hosts.n || limits.egress_bytes))
+	kept = needs_gate(s, &limits);
+	if (r->net == REIN_NET_HOST && kept)
 		return rein_err_set(
 			err, REIN_E_DENIED,
-			"--net host has no gate that could keep the policy's %s; use --net open",
-			r->settings.blocked_hosts.n ? "network.deny" : "limits.egress");
-	if (!to->all.bytes)
-		to->all = r->settings.net_all;
-	if (!to->rate)
-		to->rate = r->settings.net_rate;
-	if (to->sent.bytes)
-		return 0;
-	to->sent = r->settings.net_sent;
-	limit_egress(&to->sent, limits.egress_bytes);
+			"--net host has no gate that could keep the policy's %s; use --net open", kept);
+	join_budget(&to->all, &s->net_all, s->net_own_all);
+	join_budget(&to->sent, &s->net_sent, s->net_own_sent);
+	if (s->net_rate && (!to->rate || (!s->net_own_rate && s->net_rate < to->rate)))
+		to->rate = s->net_rate;
+	/* what a profile lets out is a volume like others */
+	egress.bytes = limits.egress_bytes;
+	tighten(&to->sent, &egress);
 	return 0;
 }
 

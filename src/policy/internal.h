@@ -191,6 +191,7 @@ struct document {
 		struct strs allow, deny, ports, credentials;
 		const char *sent, *all; /* SIZE[/DURATION], checked */
 		uint64_t rate;
+		bool own_sent, own_all, own_rate; /* said by the command line's own layer */
 	} network;
 	struct {
 		const char *profile;

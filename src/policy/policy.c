@@ -256,6 +256,11 @@ static void join_network(struct rein_policy *p, const struct source *src, const 
 		to->network.all = smaller(p, src, "max", to->network.all, d->network.all);
 		to->network.rate = tighter(to->network.rate, d->network.rate);
 	}
+	if (src->layer == REIN_LAYER_COMMAND) {
+		to->network.own_sent |= d->network.sent != NULL;
+		to->network.own_all |= d->network.all != NULL;
+		to->network.own_rate |= d->network.rate != 0;
+	}
 }
 
 static int join_settings(struct rein_policy *p, const struct source *src, const struct document *d, bool free_hand)
@@ -501,6 +506,9 @@ static void fill_settings(struct rein_policy *p)
 	if (d->network.all)
 		rein_budget_parse(d->network.all, &s->net_all);
 	s->net_rate = d->network.rate;
+	s->net_own_sent = d->network.own_sent;
+	s->net_own_all = d->network.own_all;
+	s->net_own_rate = d->network.own_rate;
 	s->hosts = list_of(&d->network.allow);
 	s->blocked_hosts = list_of(&d->network.deny);
 	s->ports = list_of(&d->network.ports);

@@ -132,6 +132,7 @@ struct rein_policy_settings {
 	struct rein_policy_list hosts, blocked_hosts, ports, credentials;
 	struct rein_net_budget net_sent, net_all;
 	uint64_t net_rate; /* bytes a second */
+	bool net_own_sent, net_own_all, net_own_rate; /* of these: by the command line's own layer */
 	const char *profile;
 	struct rein_policy_limits limits;
 	enum rein_policy_failure on_failure;

@@ -26,6 +26,16 @@ def project(text=None):
     os.chmod(path, 0o644)
 
 
+def own(text=None):
+    path = T + "/home/.config/rein/policy.yaml"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if text is None:
+        os.unlink(path)
+        return
+    with open(path, "w") as f:
+        f.write("version: 1\n" + text)
+
+
 def get(options, url):
     return box(options, GET + [url])
 
@@ -88,6 +98,28 @@ r = box(UP, ["sh", "-c", "curl -sS http://budget.test/bytes/1000000 -o /dev/null
 check("cut" in r.out and "budget" in {w for _, _, w in r.why} and r.net["received_bytes"] + r.net["sent_bytes"] <= 51200, "a policy's volume is kept", r)
 r = box(UP + ["--net-max", "2M"], ["sh", "-c", "curl -sS http://budget.test/bytes/1000000 | wc -c"])
 check("1000000" in r.out and not r.why, "the command line's volume stands above", r)
+r = box(policy("network: {allow: [budget.test], up: 20K}\n") + ["--net-up", "1M"], ["sh", "-c", "head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/ || echo cut"])
+check("of budget.test body" in r.out and not r.why, "also above what is sent, of a file that the command line names", r)
+SEND = ["sh", "-c", "head -c 100000 /dev/zero | curl -sS -m 5 --data-binary @- http://budget.test/ || echo cut"]
+for name, text, options in [
+    ("sent", "network: {allow: [budget.test], up: 20K}\n", ["--net-up", "1M"]),
+    ("sent in a time", "network: {allow: [budget.test], up: 20K}\n", ["--net-up", "20K/1s"]),
+    ("in both directions", "network: {allow: [budget.test], max: 20K}\n", ["--net-max", "1M"]),
+    ("let out by a limit", "network: {allow: [budget.test]}\nlimits: {egress: 20K}\n", ["--net-up", "1M"]),
+]:
+    own(text)
+    r = box(options, SEND)
+    check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "the command line cannot lift what may be " + name, r)
+own("network: {allow: [budget.test], up: 1M}\n")
+r = box(["--net-up", "20K"], SEND)
+check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "but lower it", r)
+own("network: {allow: [budget.test], rate: 10K}\n")
+r = box(["--net-rate", "100M"], [x.replace("-m 5", "-m 2") for x in SEND])
+check("of budget.test body" not in r.out, "nor make it faster", r)
+for text, word in [("up: 1M", "network.up"), ("max: 1M", "network.max"), ("rate: 1M", "network.rate")]:
+    own("network: {%s}\n" % text)
+    refuses("no gate, no %s: refused" % word, ["--net", "host"], word)
+own()
 r = box(policy("network: {allow: [budget.test]}\nlimits: {egress: 20K}\n"), ["sh", "-c", "head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/ || echo cut"])
 check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "a limit of what goes out is kept", r)
 
@@ -107,14 +139,12 @@ project("limits: {egress: 100G}\n")
 r = box(policy("network: {allow: [budget.test], up: 20K/1h}\n", "user.yaml"), ["sh", "-c", "head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/ || echo cut"])
 check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "a project's limit does not lift a volume in a time", r)
 project("network: {mode: none}\n")
-os.makedirs(T + "/home/.config/rein", exist_ok=True)
-with open(T + "/home/.config/rein/policy.yaml", "w") as f:
-    f.write("version: 1\nnetwork: {mode: restricted, allow: [site.test]}\n")
+own("network: {mode: restricted, allow: [site.test]}\n")
 r = get([], "http://site.test/")
 check(r.status == 6 and r.net["mode"] == "none", "a project can shut the user's network", r)
 project()
 opens("the user's own policy", [], "http://site.test/")
-os.unlink(T + "/home/.config/rein/policy.yaml")
+own()
 
 # what cannot be carried out is refused
 refuses("a host that is none", policy("network:\n  mode: restricted\n  allow:\n  - site.test\n  - not a host\n"), "policy.yaml:6:5: network.allow: host rule 'not a host'")
