@@ -112,6 +112,7 @@ void rein_run_done(struct rein_run *r)
 	rein_strlist_done(&r->env_dropped);
 	rein_strlist_done(&r->rw);
 	rein_strlist_done(&r->ro);
+	rein_strlist_done(&r->keep);
 	rein_strlist_done(&r->hide);
 	rein_strlist_done(&r->scratch);
 	rein_strlist_done(&r->hide_names);

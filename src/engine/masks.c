@@ -3,6 +3,9 @@
 #include "engine/masks.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -68,6 +71,50 @@ static int find_one(const struct rein_engine *e, const struct rein_run *run, siz
 	return rein_hide_mask(&o, cow->path, &m->path, &m->hidden, err);
 }
 
+static bool is_hidden(const struct rein_run *r, const struct rein_cow *in, const char *path)
+{
+	const struct rein_strlist *hidden = &r->masks[in - r->view.cow].hidden.paths;
+	const char *inside = path + strlen(in->path) + !rein_streq(in->path, "/");
+
+	for (size_t i = 0; i < r->view.npaths; i++)
+		if (r->view.paths[i].access != REIN_PATH_RO && rein_path_within(path, r->view.paths[i].path))
+			return true;
+	for (size_t i = 0; !rein_streq(path, in->path) && i < hidden->n; i++)
+		if (rein_path_within(inside, hidden->v[i]))
+			return true;
+	return false;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct rein_path_rule *)a)->path, ((const struct rein_path_rule *)b)->path);
+}
+
+/*
+ * A path that an option names is shown; one that a policy protects is only not written to. Otherwise a
+ * project's file, which may only take away, would show what its own user hides.
+ */
+static int protect(struct rein_run *r, struct rein_err *err)
+{
+	for (size_t i = 0; i < r->keep.n; i++) {
+		const struct rein_cow *in;
+		char real[PATH_MAX];
+		struct stat st;
+
+		if (!realpath(r->keep.v[i], real) || stat(real, &st) < 0)
+			continue;
+		in = rein_view_cow_of_(&r->view, real);
+		/* outside of all trees nothing is written to anyway */
+		if (!in || is_hidden(r, in, real))
+			continue;
+		if (rein_view_add_path_(&r->view, real, NULL, REIN_PATH_RO, S_ISDIR(st.st_mode)) < 0)
+			return rein_err_nomem(err);
+	}
+	if (r->keep.n && r->view.npaths)
+		qsort(r->view.paths, r->view.npaths, sizeof(*r->view.paths), by_path);
+	return 0;
+}
+
 int rein_masks_find(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
 {
 	run->masks = rein_calloc(run->view.ncow, sizeof(*run->masks));
@@ -78,7 +125,7 @@ int rein_masks_find(const struct rein_engine *e, struct rein_run *run, struct re
 	for (size_t at = 0; at < run->nmasks; at++)
 		if (find_one(e, run, at, &run->masks[at], err) < 0)
 			return -err->code;
-	return 0;
+	return protect(run, err);
 }
 
 /* PLACE/ID/rN, where the place lies in this tree and is not the state itself: it is hidden. 1 if it was not yet. */

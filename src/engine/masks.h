@@ -6,7 +6,10 @@
 
 #include "engine/engine.h"
 
-/* What is hidden in each tree of the view: fills r->masks, links and foreign. */
+/*
+ * What is hidden in each tree of the view: fills r->masks, links and foreign. What the policy protects of
+ * the rest becomes read-only in the view.
+ */
 int rein_masks_find(const struct rein_engine *e, struct rein_run *r, struct rein_err *err);
 /* They become those of the roots of the transaction, which is open now. */
 int rein_masks_give(const struct rein_engine *e, struct rein_run *r, struct rein_err *err);

@@ -14,13 +14,13 @@
 #include "engine/network.h"
 #include "engine/policyload.h"
 
-enum where { RW, RO, HIDE, SCRATCH, CANARY };
+enum where { RW, RO, HIDE, SCRATCH, KEEP, CANARY };
 
-static const char *const section[] = {"writable", "readonly", "hidden", "scratch", "canary"};
+static const char *const section[] = {"writable", "readonly", "hidden", "scratch", "readonly", "canary"};
 
 static struct rein_strlist *list_of(struct rein_run *r, enum where w)
 {
-	struct rein_strlist *lists[] = {&r->rw, &r->ro, &r->hide, &r->scratch, &r->canary};
+	struct rein_strlist *lists[] = {&r->rw, &r->ro, &r->hide, &r->scratch, &r->keep, &r->canary};
 
 	return lists[w];
 }
@@ -31,7 +31,7 @@ static bool taken(struct rein_run *r, enum where what, const char *path)
 	struct stat a, b;
 	bool there = stat(path, &a) == 0;
 
-	for (int w = RW; w <= SCRATCH; w++) {
+	for (int w = RW; w <= KEEP; w++) {
 		const struct rein_strlist *l = list_of(r, (enum where)w);
 
 		for (size_t i = 0; i < l->n; i++)
@@ -42,17 +42,35 @@ static bool taken(struct rein_run *r, enum where what, const char *path)
 	return false;
 }
 
+/* Does a name that is hidden at any depth hide it, or a directory of the project on the way to it? */
+static bool hidden_by_name(const struct rein_run *r, const char *top, const char *path)
+{
+	char part[PATH_MAX];
+
+	if (!rein_path_within(path, top))
+		return false;
+	for (const char *s = path + strlen(top); *s; s += strcspn(s, "/")) {
+		s += strspn(s, "/");
+		snprintf(part, sizeof(part), "%.*s", (int)strcspn(s, "/"), s);
+		for (size_t i = 0; *part && i < r->hide_names.n; i++)
+			if (rein_glob_match(r->hide_names.v[i], part))
+				return true;
+	}
+	return false;
+}
+
 /* What is not there cannot be mounted on, and holds nothing. */
-static int add(struct rein_run *r, enum where w, const char *path, struct rein_err *err)
+static int add(struct rein_run *r, enum where w, const char *path, const char *top, struct rein_err *err)
 {
 	struct stat st;
 
-	if (taken(r, w, path) || lstat(path, &st) < 0)
+	if (taken(r, w, path) || lstat(path, &st) < 0 ||
+	    ((w == RW || w == SCRATCH) && hidden_by_name(r, top, path)))
 		return 0;
 	return rein_strlist_add(list_of(r, w), path) < 0 ? rein_err_nomem(err) : 0;
 }
 
-static int expand(struct rein_run *r, enum where w, const char *pattern, struct rein_err *err)
+static int expand(struct rein_run *r, enum where w, const char *pattern, const char *top, struct rein_err *err)
 {
 	glob_t g = {0};
 	int rc = glob(pattern, GLOB_NOSORT | GLOB_PERIOD, NULL, &g);
@@ -65,7 +83,7 @@ static int expand(struct rein_run *r, enum where w, const char *pattern, struct 
 		const char *name = rein_basename(g.gl_pathv[i]);
 
 		if (!rein_streq(name, ".") && !rein_streq(name, ".."))
-			rc = add(r, w, g.gl_pathv[i], err);
+			rc = add(r, w, g.gl_pathv[i], top, err);
 	}
 	globfree(&g);
 	return rc;
@@ -110,7 +128,7 @@ static int take(struct rein_run *r, enum where w, const char *pattern, const cha
 		full = rein_asprintf("%s/%s", top, p);
 	if (!full)
 		return rein_err_nomem(err);
-	return rein_glob_is_literal(p) ? add(r, w, full, err) : expand(r, w, full, err);
+	return rein_glob_is_literal(p) ? add(r, w, full, top, err) : expand(r, w, full, top, err);
 }
 
 static int take_all(struct rein_run *r, enum where w, const struct rein_policy_list *l, const char *top,
@@ -153,7 +171,7 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 		return 0;
 	/* the strictest first: a path is taken once, and a project may hide what others let be written */
 	if (take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
-	    take_all(r, RO, &r->settings.readonly, project, err) < 0 ||
+	    take_all(r, KEEP, &r->settings.readonly, project, err) < 0 ||
 	    take_all(r, RW, &r->settings.writable, project, err) < 0 ||
 	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0 ||
 	    take_all(r, CANARY, &r->settings.canary, project, err) < 0)

@@ -67,6 +67,31 @@ decision() { rein policy explain --json "$@" | field decision; }
 	[ "$status" != 0 ]
 }
 
+@test "workspace: what one layer hides, another's readonly, writable or scratch does not show" {
+	mkdir -p secret/pub d/h vendor "$HOME/.ssh"
+	echo seen | tee x secret/pub/f d/h/f vendor/x vendor/y vendor/a.pem b.pem .env "$HOME/.ssh/id" >/dev/null
+	user_policy <<-'P'
+		version: 1
+		workspace: {hidden: [x, secret, d/h/**], writable: [secret/pub]}
+	P
+	printf 'version: 1\nworkspace: {readonly: [x, secret/pub, d/h/f, vendor, vendor/x, b.pem, .env, ~/.ssh]}\n' >.rein.yaml
+	run rein run -- sh -c "cat x secret/pub/f d/h/f vendor/x vendor/a.pem b.pem .env $HOME/.ssh/id; true"
+	eq status 0 "$status"
+	hasnt "$output" seen
+	run rein run --commit -- sh -c 'cat vendor/y; echo z >vendor/y'
+	has "$output" seen
+	has "$output" "Read-only file system"
+	# the other way round: a project hides what its user lets be written
+	printf 'version: 1\nworkspace: {hidden: [notes]}\n' >.rein.yaml
+	mkdir notes work && echo seen >notes/f
+	printf 'version: 1\nworkspace: {writable: [./notes], scratch: [work]}\n' | user_policy
+	run rein run -- sh -c 'cat notes/f; true'
+	hasnt "$output" seen
+	# the command line's own word counts
+	run rein run --ro .env -- cat .env
+	has "$output" seen
+}
+
 @test "a broken policy: where, what, what was meant; and everything is denied" {
 	printf 'version: 1\nrulez: []\n' >.rein.yaml
 	run rein policy check
