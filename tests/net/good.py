@@ -56,6 +56,15 @@ assert d.startswith(b"HTTP/1.1 101"), d
 s.sendall(b"\\0any bytes\\n")
 print(s.recv(100))
 """], "echo \\x00any bytes")
+works("an upgraded connection, agreed to in pieces", SITE, ["/usr/bin/python3", "-c", """
+import socket
+s = socket.create_connection(("site.test", 80))
+s.sendall(b"GET /upgrade/pieces HTTP/1.1\\r\\nHost: site.test\\r\\nConnection: Upgrade\\r\\nUpgrade: test\\r\\n\\r\\n")
+d = b""
+while b"\\r\\n\\r\\n" not in d: d += s.recv(4096)
+s.sendall(b"\\0any bytes\\n")
+print(s.recv(100))
+"""], "echo \\x00any bytes")
 works("who speaks first", ["--allow-host", "ssh.test:22"], ["/usr/bin/python3", "-c", """
 import socket
 s = socket.create_connection(("ssh.test", 22))

@@ -169,8 +169,14 @@ class Web(http.server.SimpleHTTPRequestHandler):
             self.wfile.write(b"x" * int(self.path[5:]))
             self.close_connection = True
             return None
-        if self.path == "/upgrade" and self.headers.get("Upgrade"):
-            self.send_response(101)
+        if self.path in ("/upgrade", "/upgrade/pieces") and self.headers.get("Upgrade"):
+            if self.path == "/upgrade/pieces":  # the head in two, cut in the status
+                self.wfile.write(b"HTTP/1.1 1")
+                self.wfile.flush()
+                time.sleep(0.3)
+                self.wfile.write(b"01 Switching Protocols\r\n")
+            else:
+                self.send_response(101)
             self.send_header("Upgrade", self.headers["Upgrade"])
             self.send_header("Connection", "Upgrade")
             self.end_headers()

@@ -346,6 +346,16 @@ enum rein_http_result rein_http_head(const char *p, size_t n, struct rein_http_h
 	return REIN_HTTP_OK;
 }
 
+bool rein_http_head_ends(const char *p, size_t n, size_t *seen)
+{
+	static const char end[] = "\n\r\n";
+	const size_t back = sizeof(end) - 2; /* it may have begun in what was searched */
+	size_t from = *seen > back ? *seen - back : 0;
+
+	*seen = n;
+	return n > from && memmem(p + from, n - from, end, sizeof(end) - 1);
+}
+
 struct rein_http_body rein_http_body(const struct rein_http_head *h)
 {
 	struct rein_http_body b = {.left = h->length};

@@ -42,6 +42,8 @@ struct rein_http_head {
 /* Does a connection that begins so speak HTTP/1? MORE: the first line is not complete. */
 enum rein_http_result rein_http_looks(const char *p, size_t n);
 enum rein_http_result rein_http_head(const char *p, size_t n, struct rein_http_head *ret);
+/* Is the empty line there? *seen: of the same bytes, searched before; 0 at first. */
+bool rein_http_head_ends(const char *p, size_t n, size_t *seen);
 bool rein_http_reads(struct rein_str method); /* GET, HEAD */
 /*
  * The path of a target, if it can be read in one way only: no "." or ".." or empty parts, nothing encoded

@@ -223,14 +223,23 @@ static void counted(struct gate *g, struct flow *f, bool up, size_t n)
 		*(up ? &f->host->sent : &f->host->received) += n;
 }
 
-/* The answer to an upgrade decides what the connection is from then on. */
+/* The answer to an upgrade decides what the connection is from then on. It may come in pieces. */
 static void hear(struct flow *f, const uint8_t *p, size_t n)
 {
+	static const char yes[] = "HTTP/1.1 101";
+
 	if (f->look != LOOK_ANSWER || f->answered)
 		return;
-	f->answered = true;
-	if (n >= 12 && memcmp(p, "HTTP/1.1 101", 12) == 0)
-		f->look = LOOK_AWAY;
+	for (size_t i = 0; i < n; i++) {
+		f->answered = p[i] != (uint8_t)yes[f->heard];
+		if (f->answered)
+			return;
+		if (!yes[++f->heard]) {
+			f->answered = true;
+			f->look = LOOK_AWAY;
+			return;
+		}
+	}
 }
 
 static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from, bool up)
@@ -393,16 +402,17 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 	return in == MOVED || out == MOVED ? MOVED : STUCK;
 }
 
-/* Refused and told: read on until the program has heard it and closes. */
+/* Refused and told: read on until the program has heard it and closes. Not for as long as it likes to send. */
 static void drain(struct gate *g, struct flow *f)
 {
 	uint8_t sink[4096];
-	ssize_t n;
+	ssize_t n = 1;
 
-	do
+	for (int round = 0; round < ROUNDS && n > 0; round++)
 		n = recv(f->client.fd, sink, sizeof(sink), 0);
-	while (n > 0);
-	if (n == 0 || !would_block())
+	if (n > 0)
+		f->busy = g->busy = true;
+	else if (n == 0 || !would_block())
 		flow_end(g, f, false);
 }
 

@@ -221,7 +221,9 @@ struct flow {
 	uint64_t look_ns; /* a head or hello must be whole by then; 0: nothing is pending */
 	uint64_t until_ns; /* closing: gone by then */
 	uint32_t requests;
-	bool answered; /* the server has said something since the upgrade was asked for */
+	size_t head_seen, head_next; /* of a head that is not whole: searched so far; when it is read again */
+	unsigned heard; /* bytes of the server's answer to an upgrade that are as in a yes */
+	bool answered;	/* it is known what it is */
 	bool closing, dead;
 	bool starved; /* waits for the bandwidth */
 	bool busy;    /* has more to do at once */

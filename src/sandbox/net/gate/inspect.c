@@ -147,14 +147,27 @@ static int path_length(struct rein_str target)
 	return (int)n;
 }
 
+/*
+ * A head that comes byte by byte is not read from its beginning for each of them: only when its end is
+ * there or it is twice as long as the last time, so that what can be none is known early.
+ */
+static bool is_worth_reading(struct flow *f, const char *p, size_t n)
+{
+	return rein_http_head_ends(p, n, &f->head_seen) || n >= f->head_next;
+}
+
 static void look_head(struct gate *g, struct flow *f)
 {
+	const char *p = (const char *)f->up.buf + f->up.clear;
+	size_t n = f->up.n - f->up.clear;
 	struct rein_http_head h;
 	const char *misplaced;
 	uint32_t why;
 
-	switch (rein_http_head((const char *)f->up.buf + f->up.clear, f->up.n - f->up.clear, &h)) {
+	switch (is_worth_reading(f, p, n) ? rein_http_head(p, n, &h) : REIN_HTTP_MORE) {
 	case REIN_HTTP_MORE:
+		if (n >= f->head_next)
+			f->head_next = 2 * n < REIN_HTTP_HEAD ? 2 * n : REIN_HTTP_HEAD;
 		wait_for_more(g, f, REIN_WHY_NOT_HTTP);
 		return;
 	case REIN_HTTP_BAD:
@@ -188,10 +201,12 @@ static void look_head(struct gate *g, struct flow *f)
 		return;
 	}
 	f->requests++;
+	f->head_seen = f->head_next = 0;
 	f->look_ns = 0;
 	f->up.clear += h.n;
 	f->body = rein_http_body(&h);
 	f->answered = false;
+	f->heard = 0;
 	f->look = h.upgrade ? LOOK_ANSWER : f->body.state == REIN_BODY_DONE ? LOOK_HEAD : LOOK_BODY;
 }
 

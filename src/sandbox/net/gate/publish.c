@@ -44,6 +44,7 @@ void publish_ready(struct gate *g, struct watch *w, uint32_t events)
 	*last = p;
 }
 
+/* -1 with EAGAIN: none now; any other failure is for good. */
 static int receive_socket(int from)
 {
 	union {
@@ -57,13 +58,19 @@ static int receive_socket(int from)
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *c;
+	ssize_t n;
 	int fd;
 
-	if (recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+	do
+		n = recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
 		return -1;
 	c = CMSG_FIRSTHDR(&msg);
-	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
+	if (n == 0 || !c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int))) {
+		errno = EPROTO; /* what was there before says nothing of this */
 		return -1;
+	}
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections through the gate, one event at a time. What boxes can and cannot reach is asked in tests/net. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "sandbox/net/gate/gate.h"
+
+static const struct rein_gate_config config;
+static struct gate g;
+static struct meters meters;
+static struct rein_net_rule rule = {.name = "*"};
+static int program, server; /* the far ends of the flow */
+static struct flow *f;
+
+/* Everything allocated for one round of events is freed at its end; here that is the end of a test. */
+static int make(void **unused)
+{
+	int a[2], b[2];
+
+	(void)unused;
+	g = (struct gate){.config = &config, .rules = &rule, .nrules = 1, .meters = &meters, .max_flows = 4};
+	g.now_ns = rein_mono_ns();
+	g.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (g.epoll < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, a) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, b) < 0)
+		return -1;
+	program = a[0];
+	server = b[0];
+	flow_relay(&g, a[1], b[1]);
+	f = g.flows;
+	return f ? 0 : -1;
+}
+
+static int clear(void **unused)
+{
+	(void)unused;
+	flow_done(&g);
+	for (size_t i = 0; i < g.ngarbage; i++)
+		rein_free(g.garbage[i]);
+	rein_free(g.garbage);
+	book_done(&g);
+	close(g.epoll);
+	close(program);
+	close(server);
+	return 0;
+}
+
+static void say(int to, const char *text)
+{
+	assert_int_equal(write(to, text, strlen(text)), strlen(text));
+	f->up.dry = f->down.dry = false; /* as the event says */
+	flow_pump(&g, f);
+}
+
+/* A program that was refused and goes on sending has its turn, and then others have theirs. */
+static void who_floods_after_a_refusal_waits_his_turn(void **unused)
+{
+	char bytes[8192] = "";
+	int large = 1 << 20, left = 0;
+	size_t sent = 0;
+	ssize_t n;
+
+	(void)unused;
+	setsockopt(program, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
+	while ((n = write(program, bytes, sizeof(bytes))) > 0)
+		sent += (size_t)n;
+	assert_true(sent > 150000);
+	f->closing = true;
+	f->until_ns = g.now_ns + REIN_NS_PER_S;
+	flow_pump(&g, f);
+	assert_int_equal(ioctl(f->client.fd, FIONREAD, &left), 0);
+	assert_true(left > 0 && (size_t)left < sent);
+	assert_true(f->busy && g.busy);
+	for (int i = 0; i < 16 && g.busy; i++)
+		flow_again(&g);
+	assert_false(g.busy);
+	assert_int_equal(ioctl(f->client.fd, FIONREAD, &left), 0);
+	assert_int_equal(left, 0);
+	shutdown(program, SHUT_WR);
+	flow_pump(&g, f);
+	assert_true(f->dead);
+}
+
+static void ask_for_upgrade(void)
+{
+	f->rule = 0;
+	f->port = 80;
+	f->look = LOOK_HEAD;
+	say(program, "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+	assert_int_equal(f->look, LOOK_ANSWER);
+}
+
+/* The server's yes may come in pieces. */
+static void an_answer_in_pieces(void **unused)
+{
+	char got[64];
+
+	(void)unused;
+	ask_for_upgrade();
+	assert_true(read(server, got, sizeof(got)) > 0);
+	say(server, "HTTP/1");
+	assert_int_equal(f->look, LOOK_ANSWER);
+	say(server, ".");
+	say(server, "1 10");
+	assert_false(f->answered);
+	say(server, "1 Switching Protocols\r\n\r\n");
+	assert_int_equal(f->look, LOOK_AWAY);
+	while (read(server, got, sizeof(got)) > 0)
+		;
+	say(program, "\001raw");
+	assert_int_equal(read(server, got, sizeof(got)), 4);
+}
+
+static void a_no_in_pieces(void **unused)
+{
+	char got[2048];
+	ssize_t n;
+
+	(void)unused;
+	ask_for_upgrade();
+	say(server, "HTTP/1.");
+	say(program, "\001raw\r\n");
+	assert_int_equal(f->look, LOOK_ANSWER);
+	say(server, "1 100 Continue\r\n\r\n");
+	assert_true(f->closing || f->dead);
+	n = read(server, got, sizeof(got));
+	assert_true(n > 0 && !memchr(got, 1, (size_t)n));
+}
+
+/* Byte by byte: judged as a whole, and not read from its beginning for each. */
+static void a_head_in_bytes(void **unused)
+{
+	static const char head[] = "GET / HTTP/1.1\r\nHost: a.test\r\nX: 1\r\n\r\n";
+	char byte[2] = "", got[256];
+
+	(void)unused;
+	f->rule = 0;
+	f->port = 80;
+	f->look = LOOK_HEAD;
+	for (size_t round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(head) - 1; i++) {
+			byte[0] = head[i];
+			say(program, byte);
+			assert_int_equal(f->requests, round + (i == sizeof(head) - 2));
+			assert_true(i == sizeof(head) - 2 || f->head_next > i + 1);
+		}
+		assert_int_equal(read(server, got, sizeof(got)), sizeof(head) - 1);
+	}
+	/* what can be none is told early all the same */
+	say(program, "SSH-2.0-x\r\n");
+	assert_true(f->closing || f->dead);
+}
+
+/* The end of the box is seen whatever went wrong before. */
+static void a_maker_that_is_gone(void **unused)
+{
+	struct watch w = {.fd = -1};
+	int pair[2];
+
+	(void)unused;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	close(pair[1]);
+	gate_watch(&g, &w, pair[0], EPOLLIN, publish_made);
+	errno = EAGAIN;
+	publish_made(&g, &w, EPOLLIN);
+	assert_int_equal(w.fd, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(who_floods_after_a_refusal_waits_his_turn, make, clear),
+		cmocka_unit_test_setup_teardown(an_answer_in_pieces, make, clear),
+		cmocka_unit_test_setup_teardown(a_no_in_pieces, make, clear),
+		cmocka_unit_test_setup_teardown(a_head_in_bytes, make, clear),
+		cmocka_unit_test_setup_teardown(a_maker_that_is_gone, make, clear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
