@@ -207,32 +207,62 @@ uint64_t rein_census_tmpfs(pid_t pid)
 	return (uint64_t)(st.f_blocks - st.f_bfree) * (uint64_t)st.f_bsize;
 }
 
-#define SEEN_MAX 256
-
-struct seen {
+/* A file nobody can find by name any more, as often as it is open. */
+struct unlinked {
 	dev_t dev;
 	ino_t ino;
+	uint64_t bytes;
 };
 
-/* Add a file nobody can find by name any more, once. */
-static uint64_t add_unlinked(const struct stat *st, struct seen *seen, size_t *n)
+struct unlinkeds {
+	struct unlinked *v;
+	size_t n, cap;
+	uint64_t more; /* of those there was no memory for: each time anew, since too much is safer than too little */
+};
+
+static void unlinkeds_done(struct unlinkeds *l)
 {
+	rein_free(l->v);
+}
+
+static void add_unlinked(struct unlinkeds *to, const struct stat *st)
+{
+	uint64_t bytes = (uint64_t)st->st_blocks * 512;
+
 	if (!S_ISREG(st->st_mode) || st->st_nlink)
-		return 0;
-	for (size_t i = 0; i < *n; i++)
-		if (seen[i].ino == st->st_ino && seen[i].dev == st->st_dev)
-			return 0;
-	if (*n < SEEN_MAX)
-		seen[(*n)++] = (struct seen){st->st_dev, st->st_ino};
-	return (uint64_t)st->st_blocks * 512;
+		return;
+	if (rein_grow(to->v, to->n, to->cap) < 0)
+		to->more += bytes;
+	else
+		to->v[to->n++] = (struct unlinked){st->st_dev, st->st_ino, bytes};
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct unlinked *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+/* Each file once, whoever has it open. */
+static uint64_t sum_unlinked(struct unlinkeds *l)
+{
+	uint64_t sum = l->more;
+
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_file);
+	for (size_t i = 0; i < l->n; i++)
+		if (!i || by_file(&l->v[i - 1], &l->v[i]) != 0)
+			sum += l->v[i].bytes;
+	return sum;
 }
 
 uint64_t rein_census_unlinked(int proc)
 {
+	auto_(unlinkeds_done) struct unlinkeds all = {0};
 	auto_closedir DIR *d = list(proc);
-	struct seen seen[SEEN_MAX];
-	size_t nseen = 0;
-	uint64_t sum = 0;
 	struct dirent *e, *f;
 
 	while (d && (e = readdir(d))) {
@@ -253,8 +283,8 @@ uint64_t rein_census_unlinked(int proc)
 			struct stat st;
 
 			if (f->d_name[0] != '.' && fstatat(dirfd(open_files), f->d_name, &st, 0) == 0)
-				sum += add_unlinked(&st, seen, &nseen);
+				add_unlinked(&all, &st);
 		}
 	}
-	return sum;
+	return sum_unlinked(&all);
 }

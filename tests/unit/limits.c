@@ -4,14 +4,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "model/limits.h"
 #include "sandbox/census.h"
+#include "sys/tree.h"
 
 static void reads(void **state)
 {
@@ -90,6 +96,58 @@ static void counts_nobody_of_ours(void **state)
 	assert_int_equal(rein_census_open(getpid()), -1);
 }
 
+#define FILES 400
+
+/* Made to look like the /proc of a box: every file of ours, nameless, open in two processes. */
+static void make_proc(const char *dir, const int *files)
+{
+	static const char *const processes[] = {"5", "6"};
+	char path[128], to[64];
+
+	for (size_t p = 0; p < ARRAY_SIZE(processes); p++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, processes[p]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof(path), "%s/%s/fd", dir, processes[p]);
+		assert_int_equal(mkdir(path, 0700), 0);
+		for (size_t i = 0; i < FILES; i++) {
+			snprintf(path, sizeof(path), "%s/%s/fd/%zu", dir, processes[p], i);
+			snprintf(to, sizeof(to), "/proc/self/fd/%d", files[i]);
+			assert_int_equal(symlink(to, path), 0);
+		}
+	}
+}
+
+static void counts_a_nameless_file_once(void **state)
+{
+	char dir[] = "/tmp/rein-limits.XXXXXX", path[64];
+	struct rein_err err = {0};
+	uint64_t bytes = 0;
+	int files[FILES], proc;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < FILES; i++) {
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s/file", dir);
+		files[i] = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+		assert_true(files[i] >= 0);
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(write(files[i], "x", 1), 1);
+		fsync(files[i]);
+		assert_int_equal(fstat(files[i], &st), 0);
+		bytes += (uint64_t)st.st_blocks * 512;
+	}
+	make_proc(dir, files);
+	proc = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(bytes > 0);
+	assert_true(rein_census_unlinked(proc) == bytes);
+	close(proc);
+	for (size_t i = 0; i < FILES; i++)
+		close(files[i]);
+	assert_int_equal(rein_tree_remove(AT_FDCWD, dir, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +156,7 @@ int main(void)
 		cmocka_unit_test(lies_over_a_profile),
 		cmocka_unit_test(tells),
 		cmocka_unit_test(counts_nobody_of_ours),
+		cmocka_unit_test(counts_a_nameless_file_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
