@@ -466,28 +466,77 @@ static int discard(int dir, const char *name, bool is_dir)
 	return is_dir ? remove_named(dir, name) : unlinkat(dir, name, 0) < 0 ? -errno : 0;
 }
 
-/* Both sides exist under new names before either old one is touched. */
+/* Of name in dir not everything could be taken away: copy, in other, has all of it, and goes. */
+static int restore(int dir, const char *name, bool is_dir, int other, const char *copy)
+{
+	if (is_dir)
+		return put_back(dir, name, other, copy);
+	return unlinkat(other, copy, 0) < 0 ? -EIO : 0; /* a file goes as a whole, or stays */
+}
+
+/* One end of an exchange: what is there, and the other's copy of it. */
+struct side {
+	int dir;
+	const char *name;
+	char copy[NAME_LEN]; /* of this, where the other is */
+	bool is_dir;
+};
+
+/* b's copy takes the place of a. As before if it fails; -EIO: a is only where its copy is. */
+static int take_place(const struct side *a, const struct side *b)
+{
+	int rc = discard(a->dir, a->name, a->is_dir);
+
+	if (rc < 0) {
+		if (restore(a->dir, a->name, a->is_dir, b->dir, a->copy) < 0)
+			rc = -EIO;
+	} else if (renameat2(a->dir, b->copy, a->dir, a->name, RENAME_NOREPLACE) < 0) {
+		rc = -errno;
+		if (renameat2(b->dir, a->copy, a->dir, a->name, RENAME_NOREPLACE) < 0)
+			rc = -EIO;
+	} else {
+		return 0;
+	}
+	discard(a->dir, b->copy, b->is_dir);
+	return rc;
+}
+
+/* a's copy takes the place of b, which is where a was. If it fails both go back; -EIO: one of them did not. */
+static int take_other_place(const struct side *a, const struct side *b)
+{
+	int rc = discard(b->dir, b->name, b->is_dir), back;
+
+	if (rc == 0 && renameat2(b->dir, a->copy, b->dir, b->name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (rc < 0) {
+		back = restore(b->dir, b->name, b->is_dir, a->dir, a->name);
+	} else {
+		rc = -errno;
+		back = renameat2(a->dir, a->name, b->dir, b->name, RENAME_NOREPLACE);
+	}
+	if (back < 0 || renameat2(b->dir, a->copy, a->dir, a->name, RENAME_NOREPLACE) < 0)
+		return -EIO;
+	return rc;
+}
+
+/*
+ * Both sides exist under new names before either old one is touched. What cannot be finished is taken
+ * back; only where somebody else took a name meanwhile a copy stays, being all there is of that side.
+ */
 static int exchange(int from, const char *name, int to, const char *target, const struct rein_move_opts *how)
 {
-	char tmp_a[NAME_LEN], tmp_b[NAME_LEN];
-	bool dir_a, dir_b;
-	int rc = carry(from, name, to, tmp_a, &dir_a, how);
+	struct side a = {.dir = from, .name = name}, b = {.dir = to, .name = target};
+	int rc = carry(from, name, to, a.copy, &a.is_dir, how);
 
 	if (rc < 0)
 		return rc;
-	rc = carry(to, target, from, tmp_b, &dir_b, how);
+	rc = carry(to, target, from, b.copy, &b.is_dir, how);
 	if (rc < 0) {
-		discard(to, tmp_a, dir_a);
+		discard(to, a.copy, a.is_dir);
 		return rc;
 	}
-	rc = discard(from, name, dir_a);
-	if (rc == 0 && renameat2(from, tmp_b, from, name, RENAME_NOREPLACE) < 0)
-		rc = -errno;
-	if (rc == 0)
-		rc = discard(to, target, dir_b);
-	if (rc == 0 && renameat2(to, tmp_a, to, target, RENAME_NOREPLACE) < 0)
-		rc = -errno;
-	return rc;
+	rc = take_place(&a, &b);
+	return rc < 0 ? rc : take_other_place(&a, &b);
 }
 
 /* Failures that say "not this way" rather than "not at all": the program has its own way then. */

@@ -493,6 +493,55 @@ static void move_leaves_no_trace_when_it_fails(void **state)
 	tree_remove(t->fd, "n");
 }
 
+/* What is put into `into` while the second side is carried: deeper than a move removes. */
+struct spoil {
+	int fd;
+	const char *into;
+};
+
+static void spoil(void *arg, int dir, const char *name)
+{
+	const struct spoil *s = arg;
+	int at;
+
+	(void)dir;
+	if (strcmp(name, "x"))
+		return;
+	at = openat(s->fd, s->into, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 300; i++) {
+		int next;
+
+		assert_int_equal(mkdirat(at, "deep", 0700), 0);
+		next = openat(at, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		close(at);
+		at = next;
+	}
+	close(at);
+}
+
+/* An exchange of which one side cannot be removed: both are as they were, and nothing else is there. */
+static void exchange_brings_back_what_it_cannot_finish(void **state)
+{
+	static const char *const into[] = {"d", "other"};
+	struct tree *t = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(into); i++) {
+		struct spoil s = {t->fd, into[i]};
+		struct rein_move_opts how = {.flags = RENAME_EXCHANGE, .hold = spoil, .arg = &s};
+
+		make_source(t->fd);
+		assert_int_equal(mkdirat(t->fd, "other", 0700), 0);
+		put_file(t->fd, "other/x", "x");
+		assert_true(rein_move_dir(t->fd, "d", t->fd, "other", &how) < 0);
+		check_moved(t->fd, "d");
+		assert_int_equal(faccessat(t->fd, "other/x", F_OK, 0), 0);
+		assert_int_equal(count_names(t->fd), 2);
+		tree_remove(t->fd, "d");
+		tree_remove(t->fd, "other");
+	}
+}
+
 static void probe_names_are_unique(void **state)
 {
 	struct rein_probe_item items[REIN_PROBE_MAX];
@@ -521,6 +570,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(move_keeps_everything, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_refuses_like_the_kernel, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_exchanges, tree_make, tree_done),
+		cmocka_unit_test_setup_teardown(exchange_brings_back_what_it_cannot_finish, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_leaves_no_trace_when_it_fails, tree_make,
 						tree_done),
 		cmocka_unit_test(probe_names_are_unique),
