@@ -20,6 +20,7 @@ struct tail {
 	const struct rein_published *pub;
 	uint64_t end;  /* behind the last good line */
 	uint64_t good; /* lines accepted */
+	uint64_t unsigned_; /* of them, behind the last head that is signed */
 
 	/*
 	 * A prune event that no signed head covers yet, and what was before it. Nothing is removed before
@@ -27,7 +28,7 @@ struct tail {
 	 */
 	bool doubt;
 	struct rein_log_state before;
-	uint64_t before_end, before_good;
+	uint64_t before_end, before_good, before_unsigned;
 };
 
 /* 1 good, 0 not a line of ours, negative: the published head does not fit. */
@@ -38,6 +39,7 @@ static int tail_line(struct rein_record *r, struct tail *t, struct rein_str line
 	struct rein_event_read ev;
 	struct rein_hash h;
 	struct rein_head head;
+	bool is_signed = false;
 
 	if (t->pub && t->pub->present && r->st.tree.n == t->pub->head.n) {
 		rein_merkle_root(&r->st.tree, &h);
@@ -55,8 +57,9 @@ static int tail_line(struct rein_record *r, struct tail *t, struct rein_str line
 			return 0;
 		if (head.type == REIN_HEAD_START)
 			return 0;
-		if (t->doubt && rein_head_signed_by(line, &head, r->st.pub))
-			t->doubt = false;
+		/* those before the published one are covered by it */
+		is_signed = (t->doubt || r->st.tree.n >= t->strict_from) && rein_head_signed_by(line, &head, r->st.pub);
+		t->doubt &= !is_signed;
 		r->st.last_head = head.n;
 		if (head.type == REIN_HEAD_ROTATE)
 			memcpy(r->st.pub, head.pub, 32);
@@ -68,12 +71,14 @@ static int tail_line(struct rein_record *r, struct tail *t, struct rein_str line
 			t->before = r->st;
 			t->before_end = t->end;
 			t->before_good = t->good;
+			t->before_unsigned = t->unsigned_;
 		}
 		rein_event_read_done(&ev);
 	}
 	rein_merkle_leaf(line.p, line.n, &h);
 	rein_merkle_push(&r->st.tree, &h);
 	t->good++;
+	t->unsigned_ = is_signed || r->st.tree.n <= t->strict_from ? 0 : t->unsigned_ + 1;
 	return 1;
 }
 
@@ -114,12 +119,16 @@ static int tail_read(struct rein_record *r, struct tail *t, struct rein_err *err
 		r->st = t->before;
 		t->end = t->before_end;
 		t->good = t->before_good;
+		t->unsigned_ = t->before_unsigned;
 	}
 	return rc;
 }
 
-/* [L3] Put a repair event where the torn bytes are, then cut what sticks out behind it. */
-static int tail_repair(struct rein_record *r, uint64_t size, uint64_t adopted, struct rein_err *err)
+/*
+ * [L3] Put a repair event where the torn bytes are, then cut what sticks out behind it. adopted: lines that
+ * were kept though nobody had signed for them.
+ */
+static int tail_repair(struct rein_record *r, uint64_t size, uint64_t adopted, bool anew, struct rein_err *err)
 {
 	char bytes[24], lines[24], hash[65] = "";
 	uint8_t digest[32];
@@ -130,9 +139,13 @@ static int tail_repair(struct rein_record *r, uint64_t size, uint64_t adopted, s
 				.mono_ns = rein_mono_ns(),
 				.detail = STR("a writer was interrupted: complete lines were kept, "
 					      "unfinished bytes removed; none were acknowledged")};
+	static const struct rein_str kept = STR("taken up again without knowing where the last writer stopped: "
+						"lines behind the last signed head were kept");
 	char id[REIN_EVENT_ID_LEN + 1];
 	uint32_t rnd = 0;
 
+	if (anew && size == r->st.offset)
+		ev.detail = kept;
 	rein_sha256_init(&sha);
 	for (uint64_t at = r->st.offset; at < size;) {
 		ssize_t got = pread(r->seg_fd, chunk, sizeof(chunk), (off_t)at);
@@ -171,8 +184,11 @@ static int segment_size(struct rein_record *r, uint64_t *ret, struct rein_err *e
 	return 0;
 }
 
-/* Lines behind the state: from a writer that was killed before it could say so. */
-static int adopt(struct rein_record *r, const struct rein_published *pub, struct rein_err *err)
+/*
+ * Lines behind the state: from a writer that was killed before it could say so. found: those that recover
+ * read already, because there was no state to believe (after a restart of the machine).
+ */
+static int adopt(struct rein_record *r, const struct rein_published *pub, uint64_t found, struct rein_err *err)
 {
 	struct tail t = {.end = r->st.offset, .strict_from = r->st.tree.n, .pub = pub};
 	uint64_t size = 0;
@@ -182,7 +198,9 @@ static int adopt(struct rein_record *r, const struct rein_published *pub, struct
 	r->st.offset = t.end;
 	/* Also when only whole lines were found: nobody signed for them, so say where they came
 	 * from. */
-	return (size > t.end || t.good) && !r->read_only ? tail_repair(r, size, t.good, err) : 0;
+	if (r->read_only || (size == t.end && !t.good && !found))
+		return 0;
+	return tail_repair(r, size, t.good + found, found > 0, err);
 }
 
 static int read_start(struct rein_record *r, uint64_t segment, uint64_t *ret_end,
@@ -255,8 +273,8 @@ static bool half_made(const struct rein_record *r, size_t nseg)
 	       (r->st.tree.n == 1 || (r->st.tree.n == 2 && r->st.last_head == 1));
 }
 
-/* [L5] The state is not to be believed: read the last segment. */
-static int recover(struct rein_record *r, const struct rein_published *pub, struct rein_err *err)
+/* [L5] The state is not to be believed: read the last segment. *ret_adopted: lines behind the last signed head. */
+static int recover(struct rein_record *r, const struct rein_published *pub, uint64_t *ret_adopted, struct rein_err *err)
 {
 	auto_free uint64_t *seg = NULL;
 	size_t nseg;
@@ -297,6 +315,7 @@ static int recover(struct rein_record *r, const struct rein_published *pub, stru
 			"was cut. See: rein audit verify. To go on, saying so in the "
 			"record: rein audit accept-loss --reason TEXT",
 			(unsigned long long)r->st.tree.n, (unsigned long long)pub->head.n + 1);
+	*ret_adopted = t.unsigned_;
 	return 0;
 }
 
@@ -311,7 +330,7 @@ static bool segment_exists(struct rein_record *r, uint64_t segment)
 int rein_log_begin(struct rein_record *r, struct rein_err *err)
 {
 	struct rein_published pub = {0};
-	uint64_t size = 0;
+	uint64_t size = 0, adopted = 0;
 	bool known;
 
 	if (rein_log_lock(r->state_fd, err) < 0)
@@ -335,11 +354,11 @@ int rein_log_begin(struct rein_record *r, struct rein_err *err)
 	if (!known) {
 		uint64_t gen = r->st.gen;
 
-		if (rein_published_read(r->head_fd, &pub, err) < 0 || recover(r, &pub, err) < 0)
+		if (rein_published_read(r->head_fd, &pub, err) < 0 || recover(r, &pub, &adopted, err) < 0)
 			goto fail;
 		r->st.gen = r->st.gen > gen ? r->st.gen : gen;
 	}
-	if (adopt(r, pub.present ? &pub : NULL, err) < 0)
+	if (adopt(r, pub.present ? &pub : NULL, adopted, err) < 0)
 		goto fail;
 	if (known || r->read_only || rein_log_state_write(r, err) == 0)
 		return 0;
