@@ -2,25 +2,76 @@
 /* Commands that must succeed before a commit. */
 #include "engine/validate.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/auto.h"
 
-static void object(struct rein_run *r, const char *command, int status)
+extern char **environ;
+
+static struct rein_decision *object(struct rein_run *r, enum rein_decide decide, const char *instead)
 {
 	struct rein_decision *d = &r->judged.after;
 
 	*d = (struct rein_decision){
-		.decide = r->settings.on_failure == REIN_FAILURE_DISCARD ? REIN_DENY : REIN_HOLD,
+		.decide = decide,
 		.tier = REIN_TIER_MEDIUM,
 		.level = d->level,
 		.reach = d->reach,
 		.advisory = d->advisory,
 		.rule = "validate",
-		.instead = "look at what it reports, mend it, and run again",
+		.instead = instead,
 		.minimum = 1,
 	};
+	r->judged.has_after = true;
+	return d;
+}
+
+static void object_to_failure(struct rein_run *r, const char *command, int status)
+{
+	struct rein_decision *d = object(r, r->settings.on_failure == REIN_FAILURE_DISCARD ? REIN_DENY : REIN_HOLD,
+					 "look at what it reports, mend it, and run again");
+
 	snprintf(d->reason, sizeof(d->reason), "'%.200s', which must succeed before a commit, ended with status %d",
 		 command, status);
-	r->judged.has_after = true;
+}
+
+static bool is_foreign(const struct rein_run *r, const char *command)
+{
+	const struct rein_policy_list *l = &r->settings.foreign_validate;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == command)
+			return true;
+	return false;
+}
+
+/*
+ * The file of a project nobody trusts is the word of whoever wrote the code: what it wants to be run is
+ * judged as if he had run it, and there is nobody here to be asked. 1: not to be run.
+ */
+static int judge_foreign(const struct rein_run_opts *o, struct rein_run *r, char *const *argv, struct rein_err *err)
+{
+	auto_(rein_judgement_done) struct rein_judgement j = {0};
+	char here[PATH_MAX];
+	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+				.argv = (const char *const *)argv,
+				.argc = 3,
+				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
+				.home = getenv("HOME"),
+				.workspace = r->view.workspace,
+				.environ_ = (const char *const *)environ};
+	struct rein_decision *d;
+
+	if (rein_judge_action(&j, r->policy, &a, &o->who, err) < 0)
+		return -err->code;
+	if (rein_decision_enforced(&j.before) == REIN_ALLOW)
+		return 0;
+	d = object(r, REIN_HOLD, "look at the command; rein policy trust lets the project's file say what is run");
+	snprintf(d->reason, sizeof(d->reason),
+		 "the project wants '%.80s' to be run before a commit, which is not allowed: %.140s",
+		 argv[2], j.before.reason);
+	return 1;
 }
 
 int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
@@ -41,11 +92,15 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 		struct rein_run_opts once = *o;
 
 		once.argv = argv;
-		rc = rein_engine_launch_(e, &once, r, err);
+		rc = is_foreign(r, l->v[i]) ? judge_foreign(o, r, argv, err) : 0;
+		if (rc == 0)
+			rc = rein_engine_launch_(e, &once, r, err);
+		else if (rc > 0)
+			break;
 		if (rc < 0)
 			rein_err_prefix(err, "validate '%s'", l->v[i]);
 		else if (r->result.end != REIN_BOX_EXITED || r->result.status) {
-			object(r, l->v[i], r->result.status);
+			object_to_failure(r, l->v[i], r->result.status);
 			rc = 1;
 		}
 	}

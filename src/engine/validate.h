@@ -10,8 +10,9 @@
 #include "engine/engine.h"
 
 /*
- * 0: all passed, or there is nothing to do. 1: one did not; r->judged.after holds the transaction and
- * says which. The list of changes is read anew when something ran.
+ * 0: all passed, or there is nothing to do. 1: one did not, or is an untrusted project's and not allowed
+ * by the rules; r->judged.after holds the transaction and says which. The list of changes is read anew when
+ * something ran.
  */
 int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		  struct rein_err *err);

@@ -204,7 +204,7 @@ struct document {
 	VEC(struct effect_rule) effects;
 	int on_failure; /* enum rein_policy_failure + 1 */
 	uint64_t warm_ns;
-	struct strs validate;
+	struct strs validate, foreign_validate; /* the latter: those of the former that an untrusted project brings */
 	VEC(struct alert) alerts;
 	VEC(struct webhook) webhooks;
 	VEC(struct test) tests;

@@ -285,7 +285,8 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 	    join_strs(p, &to->workspace.hidden, &d->workspace.hidden) < 0 ||
 	    join_strs(p, &to->workspace.canary, &d->workspace.canary) < 0 ||
 	    join_strs(p, &to->network.deny, &d->network.deny) < 0 ||
-	    join_strs(p, &to->validate, &d->validate) < 0)
+	    join_strs(p, &to->validate, &d->validate) < 0 ||
+	    (!free_hand && join_strs(p, &to->foreign_validate, &d->validate) < 0))
 		return -1;
 	join_network(p, src, d, free_hand);
 	if (d->warm_ns) /* speed is all it changes: anybody's */
@@ -520,6 +521,7 @@ static void fill_settings(struct rein_policy *p)
 	s->on_failure = d->on_failure ? (enum rein_policy_failure)(d->on_failure - 1) : REIN_FAILURE_DISCARD;
 	s->warm_ns = d->warm_ns;
 	s->validate = list_of(&d->validate);
+	s->foreign_validate = list_of(&d->foreign_validate);
 }
 
 int rein_policy_seal(struct rein_policy *p, struct rein_err *err)

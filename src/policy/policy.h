@@ -138,6 +138,7 @@ struct rein_policy_settings {
 	enum rein_policy_failure on_failure;
 	uint64_t warm_ns; /* how long a run's overlay waits for the next one; 0: not at all */
 	struct rein_policy_list validate;
+	struct rein_policy_list foreign_validate; /* of these, an untrusted project's: the very same strings */
 };
 void rein_policy_settings(const struct rein_policy *p, struct rein_policy_settings *ret);
 /* false: no such profile */

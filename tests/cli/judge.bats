@@ -300,6 +300,35 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	done
 }
 
+@test "validate: what an untrusted project wants to be run is judged like any command" {
+	local text
+	# asked, denied, held: none of them runs, and the changes wait
+	mkdir -p "$HOME/.config/rein"
+	printf 'version: 1\nrules:\n  - {id: no.seq, match: {program: seq}, decide: deny, message: no counting here}\n' >"$HOME/.config/rein/policy.yaml"
+	for text in 'touch ran; git push origin main' 'touch ran; seq 3' 'touch ran; rm -rf ../*'; do
+		printf 'version: 1\nvalidate: ["%s"]\n' "$text" >.rein.yaml
+		run j -- sh -c 'echo 2 >file1'
+		eq "$text" 121 "$status"
+		has "$output" "the project wants"
+		eq "$text" 1 "$(cat file1)"
+		hasnt "$(command rein diff --name-status)" ran
+		command rein discard -q
+	done
+	printf 'version: 1\nvalidate: [seq 3]\n' >.rein.yaml
+	run j -- sh -c 'echo 2 >file1'
+	has "$output" "no counting here"
+	eq recorded hold "$(last effects decision)"
+	command rein discard -q
+	# trusted, or harmless, it is run
+	command rein policy trust
+	run j -q -- sh -c 'echo 2 >file1'
+	eq trusted 0 "$status"
+	printf 'version: 1\nvalidate: [grep -q 3 file1]\n' >.rein.yaml
+	run j -q -- sh -c 'echo 3 >file1'
+	eq harmless 0 "$status"
+	eq file1 3 "$(cat file1)"
+}
+
 @test "validate: the transaction is its command's, and whom its checks tried to reach is told" {
 	printf 'version: 1\nvalidate: ["for i in 1 2 3 4 5 6 7 8 9; do getent hosts n$i.example.org; done; true", "ls file1"]\n' >p.yaml
 	run --separate-stderr j -p p.yaml --json --watch --net restricted --allow-host ok.example.org --commit -- \
