@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "engine/gitconfig.h"
+#include "engine/gitfiles.h"
 #include "policy/policy.h"
 #include "secret/secret.h"
 #include "sys/file.h"
@@ -127,36 +128,70 @@ static int find_secrets(const struct rein_content *content, const struct rein_ch
 	return 0;
 }
 
-/* Only git's own files are read as such; what is called config elsewhere is somebody else's. */
-static bool is_gitconfig(const char *path)
+/* What the file was before, if it was git's already: what moves in from elsewhere is new to git. */
+static int read_old_config(const struct rein_gitfiles *git, const struct rein_change *x, struct rein_buf *b,
+			   struct rein_err *err)
 {
-	const char *name = rein_basename(path);
+	rein_buf_clear(b);
+	if (x->from && !rein_gitfiles_is_config(git, x->root, x->from))
+		return 0;
+	return read_side(git->content, x, false, REIN_FACTS_SCANNED, b, err);
+}
 
-	return (rein_streq(name, "config") || rein_streq(name, "config.worktree")) &&
-	       (rein_starts(path, ".git/") || strstr(path, "/.git/") || strstr(path, ".git/config"));
+static int config_has_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
+			       struct rein_err *err)
+{
+	auto_buf struct rein_buf after = REIN_BUF(REIN_FACTS_SCANNED + 1), before = REIN_BUF(REIN_FACTS_SCANNED + 1);
+
+	/* anything but an ordinary file of a sensible size is a trick */
+	*ret = !S_ISREG(x->after.mode) || x->after.size > REIN_FACTS_SCANNED;
+	if (*ret)
+		return 0;
+	if (read_side(git->content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
+	    read_old_config(git, x, &before, err) < 0)
+		return -err->code;
+	*ret = rein_gitconfig_adds_programs((struct rein_str){after.p, after.n},
+					    (struct rein_str){before.p, before.n});
+	return 0;
+}
+
+/* A directory that becomes git's brings a configuration that nobody looked at when it was made. */
+static int old_config_has_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
+				   struct rein_err *err)
+{
+	auto_buf struct rein_buf text = REIN_BUF(REIN_FACTS_SCANNED + 1);
+	auto_free char *config = NULL;
+	struct rein_change as = {.root = x->root, .kind = REIN_CHANGE_META};
+
+	*ret = false;
+	if (rein_gitfiles_completes(git, x, &config, err) < 0)
+		return -err->code;
+	if (!config)
+		return 0;
+	as.path = config; /* one that this run changed, too, speaks for itself */
+	if (read_side(git->content, &as, false, REIN_FACTS_SCANNED, &text, err) < 0)
+		return -err->code;
+	*ret = rein_gitconfig_adds_programs((struct rein_str){text.p, text.n}, (struct rein_str){0});
+	return 0;
 }
 
 static int find_programs(const struct rein_content *content, const struct rein_changes *c,
 			 struct rein_facts *f, struct rein_err *err)
 {
-	auto_buf struct rein_buf after = REIN_BUF(REIN_FACTS_SCANNED + 1), before = REIN_BUF(REIN_FACTS_SCANNED + 1);
+	auto_(rein_gitfiles_done) struct rein_gitfiles git = {0};
 
+	if (rein_gitfiles_open(content, &git, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct rein_change *x = &c->v[i];
+		bool found;
 
-		if (x->skipped || x->kind == REIN_CHANGE_DELETED || x->kind == REIN_CHANGE_META ||
-		    !is_gitconfig(x->path))
+		if (x->skipped || x->kind == REIN_CHANGE_DELETED || x->kind == REIN_CHANGE_META)
 			continue;
-		/* anything but an ordinary file of a sensible size is a trick */
-		if (!S_ISREG(x->after.mode) || x->after.size > REIN_FACTS_SCANNED) {
-			f->v[i].bits |= REIN_CHANGE_PROGRAMS;
-			continue;
-		}
-		if (read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
-		    read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0)
+		if ((rein_gitfiles_is_config(&git, x->root, x->path) ? config_has_programs(&git, x, &found, err)
+								      : old_config_has_programs(&git, x, &found, err)) < 0)
 			return -err->code;
-		if (rein_gitconfig_adds_programs((struct rein_str){after.p, after.n},
-						 (struct rein_str){before.p, before.n}))
+		if (found)
 			f->v[i].bits |= REIN_CHANGE_PROGRAMS;
 	}
 	return 0;

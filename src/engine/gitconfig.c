@@ -68,8 +68,8 @@ static size_t head_end(struct rein_str line, size_t at)
 	return 0;
 }
 
-/* Heads, of which a line may have several, and then perhaps a key. */
-static bool names_program(struct rein_str line, struct head *under)
+/* Behind the heads of a line, of which there may be several. False: not a head as git writes it. */
+static bool skip_heads(struct rein_str line, struct head *under, size_t *ret_at)
 {
 	size_t at = skip_space(line, 0);
 
@@ -77,11 +77,22 @@ static bool names_program(struct rein_str line, struct head *under)
 		size_t end = head_end(line, at);
 
 		if (!end)
-			return true; /* not a head as git writes it */
+			return false;
 		*under = (struct head){{line.p + at, end - at},
 				       is_one_of(sections, ARRAY_SIZE(sections), word_at(line, at + 1))};
 		at = skip_space(line, end);
 	}
+	*ret_at = at;
+	return true;
+}
+
+/* Heads, and then perhaps a key. */
+static bool names_program(struct rein_str line, struct head *under)
+{
+	size_t at;
+
+	if (!skip_heads(line, under, &at))
+		return true;
 	if (at == line.n || line.p[at] == '#' || line.p[at] == ';')
 		return false;
 	return under->counts || is_one_of(keys, ARRAY_SIZE(keys), word_at(line, at));
@@ -154,4 +165,53 @@ bool rein_gitconfig_adds_programs(struct rein_str after, struct rein_str before)
 			return true;
 	}
 	return false;
+}
+
+/* What stands behind the key and its sign; quotes around the whole are not part of it. */
+static struct rein_str value_at(struct rein_str line, size_t at)
+{
+	size_t end = line.n;
+
+	at = skip_space(line, at);
+	if (at == line.n || line.p[at] != '=')
+		return (struct rein_str){0};
+	at = skip_space(line, at + 1);
+	if (at < line.n && line.p[at] == '"') {
+		const char *quote = memchr(line.p + at + 1, '"', line.n - at - 1);
+
+		return (struct rein_str){line.p + at + 1, quote ? (size_t)(quote - line.p) - at - 1 : 0};
+	}
+	for (size_t i = at; i < end; i++)
+		if (line.p[i] == '#' || line.p[i] == ';')
+			end = i;
+	while (end > at && isspace((unsigned char)line.p[end - 1]))
+		end--;
+	return (struct rein_str){line.p + at, end - at};
+}
+
+int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg)
+{
+	static const char *const including[] = {"include", "includeif"};
+	static const char *const path[] = {"path"};
+	struct head under = {0};
+	struct rein_str line, value;
+	size_t at;
+
+	text = without_mark(text);
+	while (next_line(&text, &line)) {
+		struct rein_str key;
+		int rc;
+
+		if (!skip_heads(line, &under, &at) || !under.text.n ||
+		    !is_one_of(including, ARRAY_SIZE(including), word_at(under.text, 1)))
+			continue;
+		key = word_at(line, at);
+		if (!is_one_of(path, ARRAY_SIZE(path), key))
+			continue;
+		value = value_at(line, at + key.n);
+		rc = value.n ? fn(arg, value) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
 }

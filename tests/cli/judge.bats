@@ -239,6 +239,38 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq link 121 "$status"
 }
 
+@test "effects: whatever git reads as configuration is read as such: bare, apart, linked, included, moved in" {
+	held_for_programs() { # NAME COMMAND
+		run j -- sh -c "$2"
+		eq "$1" 121 "$status"
+		has "$output" effects.git-config
+		command rein discard -q
+	}
+	git init -q --bare store && git init -q --separate-git-dir=apart there
+	held_for_programs bare 'git -C store config core.fsmonitor x'
+	held_for_programs apart 'git -C there config core.pager x'
+	held_for_programs new 'git init -q --bare fresh && git -C fresh config alias.x !id'
+	run j -q -- sh -c 'git -C store config user.name me; mkdir plain; printf "[core]\n\tpager = x\n" >plain/config'
+	eq ordinary 0 "$status"
+	# it was nobody's, and becomes git's
+	held_for_programs completed 'mkdir plain/objects plain/refs; echo ref: refs/heads/main >plain/HEAD'
+	# from elsewhere
+	mv .git/config kept && printf '[core]\n\tfsmonitor = x\n' >other
+	held_for_programs moved 'mv other .git/config'
+	mv kept .git/config
+	# what is included
+	git config include.path ../shared && printf '[user]\n\tname = a\n' >shared
+	run j -q -- sh -c 'echo "[color]" >>shared'
+	eq included 0 "$status"
+	held_for_programs included 'printf "[alias]\n\tx = !id\n" >>shared'
+	# a linked work tree writes to the repository it belongs to
+	git worktree add -q ../linked
+	cd ../linked
+	held_for_programs linked 'git config core.sshCommand x'
+	git config extensions.worktreeConfig true
+	held_for_programs worktree 'git config --worktree core.sshCommand x'
+}
+
 @test "effects: a git configuration is read as git reads it" {
 	local text base='[core]\n\tbare = false\n[user]\n\tname = !id\n[credential]\n\thelper = store \\\n--file x\n'
 	printf '%s\n' 'import shutil' 'shutil.copyfile("new", ".git/config")' >put.py
