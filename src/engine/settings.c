@@ -45,17 +45,15 @@ static bool taken(struct rein_run *r, enum where what, const char *path)
 /* Does a name that is hidden at any depth hide it, or a directory of the project on the way to it? */
 static bool hidden_by_name(const struct rein_run *r, const char *top, const char *path)
 {
-	char part[PATH_MAX];
+	char rest[PATH_MAX], *part, *at = rest;
 
-	if (!rein_path_within(path, top))
+	if (!rein_path_within(path, top) || strlen(path) >= sizeof(rest))
 		return false;
-	for (const char *s = path + strlen(top); *s; s += strcspn(s, "/")) {
-		s += strspn(s, "/");
-		snprintf(part, sizeof(part), "%.*s", (int)strcspn(s, "/"), s);
+	snprintf(rest, sizeof(rest), "%s", path + strlen(top));
+	while ((part = strsep(&at, "/")))
 		for (size_t i = 0; *part && i < r->hide_names.n; i++)
 			if (rein_glob_match(r->hide_names.v[i], part))
 				return true;
-	}
 	return false;
 }
 
