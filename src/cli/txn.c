@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "approval/approval.h"
 #include "base/auto.h"
 #include "base/json.h"
 #include "cli/ui.h"
@@ -110,6 +111,9 @@ int rein_cli_commit(int argc, char **argv)
 			     rein_tx_state_name(t.state));
 		return rein_fail(&err, common.json);
 	}
+	/* before anything is taken apart */
+	if (rein_reviews_check_self(&t.reviews, &err) < 0)
+		return rein_fail(&err, common.json);
 	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);

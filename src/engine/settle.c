@@ -5,6 +5,7 @@
  */
 #include "engine/engine.h"
 
+#include "approval/approval.h"
 #include "base/auto.h"
 
 static int set_reason(struct rein_tx *t, const char *reason)
@@ -104,6 +105,8 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 	};
 	auto_(rein_trail_done) struct rein_trail trail = {0};
 
+	if (what == REIN_LATER_COMMIT && rein_reviews_check_self(&t->reviews, err) < 0)
+		return -err->code;
 	/* what will be refused is no intent */
 	if (rows[what].states && !(rows[what].states & 1u << t->state))
 		return carry_out(e, t, c, what, err);

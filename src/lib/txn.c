@@ -223,10 +223,11 @@ static int decide_later(struct rein_txn *t, enum rein_settle how, struct rein_er
 				 how == REIN_SETTLE_COMMIT ? REIN_LATER_COMMIT : REIN_LATER_DISCARD, err);
 }
 
-/* What the policy makes of a wish to commit. 0 and *how as it is, or an error that is to be told. */
+/* What the policy makes of a wish to commit, or to keep for a commit that is not judged any more. 0 and *how as it is, or an error that is to be told. */
 static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err *why, struct rein_err *err)
 {
 	const struct rein_judgement *j = &t->run.judged;
+	struct rein_err missing = {0};
 	enum rein_decide d;
 
 	if (rein_engine_judge(&t->engine, &t->opts, &t->run, err) < 0)
@@ -236,12 +237,21 @@ static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err
 		d = REIN_HOLD;
 	if (d == REIN_ALLOW)
 		return 0;
-	if (d != REIN_DENY && t->opts.ask)
-		return rein_trail_answered(&t->run.trail, true, "effects", err);
+	if (d != REIN_DENY && *how == REIN_SETTLE_HOLD)
+		return 0;
+	if (d != REIN_DENY && t->opts.ask) {
+		if (rein_engine_approve(&t->run, &missing) == 0)
+			return 0;
+		if (!*j->missing) { /* an answer that cannot be recorded was not given */
+			*err = missing;
+			return -err->code;
+		}
+	}
 	*how = d == REIN_DENY ? REIN_SETTLE_DISCARD : REIN_SETTLE_HOLD;
-	rein_err_set(why, d == REIN_DENY ? REIN_E_ROLLED_BACK : REIN_E_HELD, "%s",
+	rein_err_set(why, d == REIN_DENY ? REIN_E_ROLLED_BACK : REIN_E_HELD, "%s%s%s",
 		     j->has_after && rein_decision_enforced(&j->after) != REIN_ALLOW ? j->after.reason
-										     : j->hold_reason);
+										     : j->hold_reason,
+		     *j->missing ? "; " : "", j->missing);
 	return 0;
 }
 
@@ -260,7 +270,7 @@ static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err
 		t->decided = true; /* nothing happened: nothing is kept */
 		return rein_engine_drop(&t->engine, &t->run, err);
 	}
-	if (how == REIN_SETTLE_COMMIT && ask_policy(t, &how, &why, err) < 0)
+	if (how != REIN_SETTLE_DISCARD && ask_policy(t, &how, &why, err) < 0)
 		return -err->code;
 	rc = rein_engine_settle(&t->engine, &t->run.trail, &t->run.tx, &t->run.changes, how,
 				why.code ? why.msg : NULL, err);

@@ -99,10 +99,10 @@ struct rein_decision {
 	const char *file;	/* where it stands; line 0: nowhere */
 	unsigned line;
 	const char *instead;	/* what may be done instead, or NULL */
-	const char *const *approvers; /* roles or people; none: anybody but the requester */
+	const char *const *approvers; /* users or groups; none: anybody but the requester */
 	size_t n_approvers;
 	unsigned minimum;	/* approvals needed; at least 1 when asked or held */
-	uint64_t expires_ns;	/* how long an answer is waited for */
+	uint64_t expires_ns;	/* how long an answer is waited for; 0: for ever */
 	uint64_t notify_ns;
 	uint32_t start, end;	/* the bytes of the text that caused it */
 	size_t matched;		/* effects: how many changes the rule speaks of */

@@ -144,11 +144,9 @@ static void finish(struct rein_decision *ret)
 		return;
 	if (!ret->minimum)
 		ret->minimum = 1;
-	if (!ret->expires_ns) /* C2: told and waited 5 minutes, or asked 30; C5: a review 24 hours */
-		ret->expires_ns = (ret->decide == REIN_HOLD	   ? 86400ull
-				   : ret->tier == REIN_TIER_MEDIUM ? 300ull
-								   : 1800ull) *
-				  1000000000ull;
+	/* C2: told and waited 5 minutes, or asked 30. What is held waits: it is done, and nothing of it is in effect */
+	if (!ret->expires_ns && ret->decide == REIN_ASK)
+		ret->expires_ns = (ret->tier == REIN_TIER_MEDIUM ? 300ull : 1800ull) * 1000000000ull;
 }
 
 void decision_from(const struct rein_policy *p, const struct common *c, enum rein_decide decide,

@@ -242,8 +242,6 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 	ret->tier = ret->decide == REIN_DENY ? REIN_TIER_CRITICAL : REIN_TIER_HIGH;
 	if (!ret->minimum)
 		ret->minimum = 1;
-	if (!ret->expires_ns)
-		ret->expires_ns = 86400ull * 1000000000ull;
 }
 
 int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_outcome *o,
