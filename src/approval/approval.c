@@ -49,25 +49,33 @@ int rein_person_self(struct rein_person *ret, struct rein_err *err)
 	return 0;
 }
 
-int rein_review_of(const struct rein_decision *d, uint64_t now_ns, struct rein_reviews *to, struct rein_err *err)
+static int add(const struct rein_demand *d, uint64_t now_ns, struct rein_reviews *to)
 {
-	struct rein_reviews one = {0};
 	struct rein_review *x;
-	int rc = 0;
 
 	if (d->minimum <= 1 && !d->n_approvers && !d->expires_ns)
 		return 0;
-	x = rein_reviews_add(&one);
-	if (x) {
-		x->minimum = d->minimum;
-		x->until_ns = d->expires_ns ? rein_ns_after(now_ns, d->expires_ns) : 0;
-		for (size_t i = 0; i < d->n_approvers && rc == 0; i++)
-			rc = rein_strlist_add(&x->by, d->approvers[i]);
-	}
-	if (!x || rc < 0 || rein_reviews_join(to, &one) < 0)
-		rc = rein_err_nomem(err);
-	rein_reviews_done(&one);
-	return rc;
+	x = rein_reviews_add(to);
+	if (!x)
+		return -1;
+	x->minimum = d->minimum;
+	x->until_ns = d->expires_ns ? rein_ns_after(now_ns, d->expires_ns) : 0;
+	for (size_t i = 0; i < d->n_approvers; i++)
+		if (rein_strlist_add(&x->by, d->approvers[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int rein_review_of(const struct rein_decision *d, uint64_t now_ns, struct rein_reviews *to, struct rein_err *err)
+{
+	auto_(rein_reviews_done) struct rein_reviews all = {0};
+
+	if (add(&d->demand, now_ns, &all) < 0)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < d->n_also; i++)
+		if (add(&d->also[i], now_ns, &all) < 0)
+			return rein_err_nomem(err);
+	return rein_reviews_join(to, &all) < 0 ? rein_err_nomem(err) : 0;
 }
 
 static bool is_one_of(const struct rein_person *p, const struct rein_strlist *by)

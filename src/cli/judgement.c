@@ -40,6 +40,17 @@ void rein_print_command(char *const *argv)
 	rein_more("%s", rein_ui_command(argv, n, 400));
 }
 
+static void print_demand(const struct rein_demand *d)
+{
+	auto_buf struct rein_buf b = REIN_BUF(4096);
+
+	if (!d->n_approvers && d->minimum <= 1)
+		return;
+	for (size_t i = 0; i < d->n_approvers; i++)
+		rein_buf_printf(&b, "%s%s", i ? ", " : "", rein_ui_path(d->approvers[i]));
+	rein_more("approval: %u%s%s", d->minimum ? d->minimum : 1, b.n ? " of " : " people", b.n ? b.p : "");
+}
+
 void rein_print_decision(const struct rein_decision *d)
 {
 	if (d->rule && d->line && d->layer != REIN_LAYER_BUILTIN)
@@ -49,13 +60,9 @@ void rein_print_decision(const struct rein_decision *d)
 		rein_more("rule: %s (%s)", d->rule, rein_layer_name((int)d->layer));
 	if (d->instead)
 		rein_more("instead: %s", d->instead);
-	if (d->n_approvers || d->minimum > 1) {
-		auto_buf struct rein_buf b = REIN_BUF(4096);
-
-		for (size_t i = 0; i < d->n_approvers; i++)
-			rein_buf_printf(&b, "%s%s", i ? ", " : "", rein_ui_path(d->approvers[i]));
-		rein_more("approval: %u%s%s", d->minimum ? d->minimum : 1, b.n ? " of " : " people", b.n ? b.p : "");
-	}
+	print_demand(&d->demand);
+	for (size_t i = 0; i < d->n_also; i++)
+		print_demand(&d->also[i]);
 }
 
 void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv, bool offline)

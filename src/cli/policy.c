@@ -181,6 +181,16 @@ static void on_considered(void *arg, const struct rein_considered *c)
 	       c->advisory ? ", on trial" : "");
 }
 
+static void demand_text(const struct rein_demand *d)
+{
+	printf("  %u approval%s", d->minimum ? d->minimum : 1, d->minimum > 1 ? "s" : "");
+	for (size_t i = 0; i < d->n_approvers; i++)
+		printf("%s%s", i ? ", " : " of ", d->approvers[i]);
+	if (d->expires_ns)
+		printf(", waits %s", rein_ui_seconds(d->expires_ns));
+	putchar('\n');
+}
+
 static void decision_text(const struct rein_decision *d)
 {
 	static const enum rein_colour colours[] = {REIN_RED, REIN_YELLOW, REIN_YELLOW, REIN_GREEN};
@@ -196,12 +206,9 @@ static void decision_text(const struct rein_decision *d)
 	if (d->instead)
 		printf("  instead: %s\n", d->instead);
 	if (d->decide == REIN_ASK || d->decide == REIN_HOLD) {
-		printf("  %u approval%s", d->minimum, d->minimum == 1 ? "" : "s");
-		for (size_t i = 0; i < d->n_approvers; i++)
-			printf("%s%s", i ? ", " : " of ", d->approvers[i]);
-		if (d->expires_ns)
-			printf(", waits %s", rein_ui_seconds(d->expires_ns));
-		putchar('\n');
+		demand_text(&d->demand);
+		for (size_t i = 0; i < d->n_also; i++)
+			demand_text(&d->also[i]);
 	}
 	if (d->notify)
 		printf("  somebody is told, and has %s to cancel\n", rein_ui_seconds(d->notify_ns));

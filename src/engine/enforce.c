@@ -178,7 +178,7 @@ static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, stru
 		if (rein_master_own_files(why.sys))
 			continue;
 		r->judged.after = (struct rein_decision){
-			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .minimum = 1};
+			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .demand = {.minimum = 1}};
 		snprintf(r->judged.after.reason, sizeof(r->judged.after.reason), "%.300s", why.msg);
 		r->judged.has_after = true;
 		break;

@@ -16,7 +16,7 @@ static void object(struct rein_run *r, const char *command, int status)
 		.advisory = d->advisory,
 		.rule = "validate",
 		.instead = "look at what it reports, mend it, and run again",
-		.minimum = 1,
+		.demand = {.minimum = 1},
 	};
 	snprintf(d->reason, sizeof(d->reason), "'%.200s', which must succeed before a commit, ended with status %d",
 		 command, status);

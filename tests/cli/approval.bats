@@ -139,6 +139,28 @@ more_setup() {
 	[ -e ran ]
 }
 
+@test "a more specific rule, of the project too, asks besides and not instead" {
+	rule 'ask, minimum: 2'
+	printf 'version: 1\nrules:\n  - {id: mine, match: {program: touch, path: [ran], arguments: [ran]}, decide: ask}\n' >.rein.yaml
+	run j --approve -- touch ran
+	eq status 121 "$status"
+	has "$output" "rule: mine"
+	has "$output" "2 people have to approve it"
+	cat >"$HOME/p.yaml" <<-E
+		version: 1
+		effects:
+		  - {id: many, match: {change: [created]}, decide: hold, minimum: 2}
+		  - {id: one, match: {change: [created], path: [ran], type: [executable, symlink]}, decide: hold}
+	E
+	rm .rein.yaml
+	run j --approve --commit -- ln -s old ran
+	eq status 121 "$status"
+	has "$output" "rule: one"
+	run command rein commit
+	eq commit 121 "$status"
+	[ ! -L ran ]
+}
+
 @test "until when: nobody's answer is a no; what was held too long is not committed any more" {
 	rule 'ask, expires: 300ms'
 	run on_tty -- "$REIN_BUILD/rein" run -p "$HOME/p.yaml" -- touch ran

@@ -18,7 +18,7 @@
 static int ask(unsigned minimum, const char *const *by, size_t n, uint64_t expires_ns, uint64_t at, const char *name,
 	       const char *group, struct rein_err *err)
 {
-	struct rein_decision d = {.minimum = minimum, .approvers = by, .n_approvers = n, .expires_ns = expires_ns};
+	struct rein_decision d = {.demand = {by, n, minimum, expires_ns}};
 	struct rein_reviews r = {0};
 	struct rein_person p = {0};
 	int rc;
@@ -83,8 +83,7 @@ static void in_time(void **state)
 static void all_of_them(void **state)
 {
 	static const char *const me[] = {"ada"}, *const other[] = {"bob"};
-	struct rein_decision mine = {.minimum = 1, .approvers = me, .n_approvers = 1};
-	struct rein_decision his = {.minimum = 1, .approvers = other, .n_approvers = 1};
+	struct rein_decision mine = {.demand = {me, 1, 1, 0}}, his = {.demand = {other, 1, 1, 0}};
 
 	(void)state;
 	for (int first = 0; first < 2; first++) {
