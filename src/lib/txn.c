@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "engine/engine.h"
+#include "engine/reverse.h"
 #include "sandbox/pool.h"
 
 struct rein_txn {
@@ -297,14 +298,25 @@ int rein_txn_abort(struct rein_txn *t, struct rein_err *err)
 	return decide(t, REIN_SETTLE_DISCARD, err);
 }
 
+static int reverse(struct rein_txn *t, bool forward, struct rein_err *err)
+{
+	static const struct rein_strlist none;
+
+	if (t->run.tx.state == (forward ? REIN_TX_UNDONE : REIN_TX_COMMITTED) &&
+	    rein_resolve_reverse(&t->engine, &t->run.tx, &t->run.changes, forward, &none, &none, err) < 0)
+		return -err->code;
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes,
+				 forward ? REIN_LATER_REDO : REIN_LATER_UNDO, err);
+}
+
 int rein_txn_undo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_UNDO, err);
+	return reverse(t, false, err);
 }
 
 int rein_txn_redo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_REDO, err);
+	return reverse(t, true, err);
 }
 
 void rein_txn_free(struct rein_txn *t)
