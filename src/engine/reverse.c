@@ -10,11 +10,16 @@
 #include "engine/merge.h"
 #include "sys/file.h"
 
+static bool is_plain(const struct rein_fp *fp)
+{
+	return !fp->mode || (!S_ISDIR(fp->mode) && fp->nlink == 1);
+}
+
 /* Done by a step of its own, which concerns no other name. */
 static bool stands_alone(const struct rein_change *x)
 {
-	return (x->kind == REIN_CHANGE_META ? x->before.nlink == 1 : !x->in_place) && !x->link_to && !x->through &&
-	       !S_ISDIR(x->before.mode) && !S_ISDIR(x->after.mode);
+	return is_plain(&x->before) && is_plain(&x->after) && (!x->in_place || x->kind == REIN_CHANGE_META) &&
+	       !x->link_to && !x->through;
 }
 
 /*
@@ -28,7 +33,7 @@ static bool accept(const struct rein_tx *t, struct rein_change *x, bool forward,
 	struct rein_err ignored = {0};
 
 	return stands_alone(x) && x->kind != REIN_CHANGE_META && known->mode && real >= 0 &&
-	       rein_fp_at(real, x->path, ret, &ignored) == 0 && ret->mode && ret->nlink == 1 &&
+	       rein_fp_at(real, x->path, ret, &ignored) == 0 && ret->mode && is_plain(ret) &&
 	       (ret->mode & S_IFMT) == (known->mode & S_IFMT);
 }
 
