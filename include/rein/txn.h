@@ -128,11 +128,12 @@ REIN_API int rein_txn_effect(const struct rein_txn *txn, size_t i, struct rein_e
 
 /*
  * Atomic and durable. REIN_E_CONFLICT: nothing was changed, the transaction is held. REIN_E_HELD: the
- * policy keeps it for review, err says why; whoever opens it later and commits has approved it.
+ * policy keeps it for review, err says why; whoever opens it later and commits has approved it;
+ * REIN_E_APPROVAL and REIN_E_DENIED then: the rule wants somebody else, more people, or had less time.
  * REIN_E_ROLLED_BACK: the policy threw it away.
  */
 REIN_API int rein_txn_commit(struct rein_txn *txn, struct rein_err *err);
-/* Keep it for later: rein_txn_open finds it by its id. */
+/* Keep it for later: rein_txn_open finds it by its id. REIN_E_ROLLED_BACK as above. */
 REIN_API int rein_txn_hold(struct rein_txn *txn, struct rein_err *err);
 REIN_API int rein_txn_abort(struct rein_txn *txn, struct rein_err *err);
 /* Of a committed one, and back again. */

@@ -177,12 +177,12 @@ int rein_fate_decide(struct rein_engine *e, const struct rein_fate_args *a, cons
 	*ret = d;
 	if (d != REIN_FATE_COMMIT || !rein_fate_objection(&r->judged))
 		return 0;
-	if (!approved) {
-		*ret = REIN_FATE_HOLD;
+	if (approved && rein_engine_approve(r, err) == 0)
+		return 0;
+	*ret = REIN_FATE_HOLD;
+	if (!approved || *r->judged.missing) {
+		*err = (struct rein_err){0};
 		return 0;
 	}
-	if (rein_trail_answered(&r->trail, true, "effects", err) < 0)
-		return -err->code;
-	r->judged.approved = true;
-	return 0;
+	return -err->code;
 }

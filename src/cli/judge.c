@@ -124,6 +124,17 @@ void rein_judge_done(struct rein_judge *j)
 	rein_free(j->home);
 }
 
+static void json_demand(struct rein_json *j, const struct rein_demand *d)
+{
+	rein_json_ku64(j, "minimum", d->minimum);
+	rein_json_ku64(j, "expires_s", d->expires_ns / REIN_NS_PER_S);
+	rein_json_key(j, "approvers");
+	rein_json_open(j, '[');
+	for (size_t i = 0; i < d->n_approvers; i++)
+		rein_json_cstr(j, d->approvers[i]);
+	rein_json_close(j, ']');
+}
+
 void rein_json_decision(struct rein_json *j, const struct rein_decision *d)
 {
 	rein_json_kstr(j, "decision", rein_decide_name(d->decide));
@@ -138,12 +149,14 @@ void rein_json_decision(struct rein_json *j, const struct rein_decision *d)
 	rein_json_kbool(j, "advisory", d->advisory);
 	rein_json_kbool(j, "unsure", d->unsure);
 	rein_json_kbool(j, "notify", d->notify);
-	rein_json_ku64(j, "minimum", d->minimum);
-	rein_json_ku64(j, "expires_s", d->expires_ns / REIN_NS_PER_S);
-	rein_json_key(j, "approvers");
+	json_demand(j, &d->demand);
+	rein_json_key(j, "also");
 	rein_json_open(j, '[');
-	for (size_t i = 0; i < d->n_approvers; i++)
-		rein_json_cstr(j, d->approvers[i]);
+	for (size_t i = 0; i < d->n_also; i++) {
+		rein_json_open(j, '{');
+		json_demand(j, &d->also[i]);
+		rein_json_close(j, '}');
+	}
 	rein_json_close(j, ']');
 	if (d->would) {
 		rein_json_kstr(j, "would", rein_decide_name(d->would_decide));

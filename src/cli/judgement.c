@@ -40,6 +40,17 @@ void rein_print_command(char *const *argv)
 	rein_more("%s", rein_ui_command(argv, n, 400));
 }
 
+static void print_demand(const struct rein_demand *d)
+{
+	auto_buf struct rein_buf b = REIN_BUF(4096);
+
+	if (!d->n_approvers && d->minimum <= 1)
+		return;
+	for (size_t i = 0; i < d->n_approvers; i++)
+		rein_buf_printf(&b, "%s%s", i ? ", " : "", rein_ui_path(d->approvers[i]));
+	rein_more("approval: %u%s%s", d->minimum ? d->minimum : 1, b.n ? " of " : " people", b.n ? b.p : "");
+}
+
 void rein_print_decision(const struct rein_decision *d)
 {
 	if (d->rule && d->line && d->layer != REIN_LAYER_BUILTIN)
@@ -49,13 +60,9 @@ void rein_print_decision(const struct rein_decision *d)
 		rein_more("rule: %s (%s)", d->rule, rein_layer_name((int)d->layer));
 	if (d->instead)
 		rein_more("instead: %s", d->instead);
-	if (d->n_approvers) {
-		auto_buf struct rein_buf b = REIN_BUF(4096);
-
-		for (size_t i = 0; i < d->n_approvers; i++)
-			rein_buf_printf(&b, "%s%s", i ? ", " : "", rein_ui_path(d->approvers[i]));
-		rein_more("approval: %u of %s", d->minimum ? d->minimum : 1, b.p ? b.p : "");
-	}
+	print_demand(&d->demand);
+	for (size_t i = 0; i < d->n_also; i++)
+		print_demand(&d->also[i]);
 }
 
 void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *err, char *const *argv, bool offline)
@@ -68,7 +75,9 @@ void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *e
 		 rein_level_name((int)d->level), rein_reach_name((int)d->reach));
 	rein_print_command(argv);
 	rein_print_decision(d);
-	if (asks)
+	if (*j->missing)
+		rein_more("%s", j->missing);
+	else if (asks)
 		rein_more("a person can approve it: at a terminal, or with rein run --approve");
 	if (asks && offline && d->reach >= REIN_REACH_COMPENSABLE)
 		rein_more("it needs a network, too, and the box has none: --allow-host NAME opens one host, --net open all");
@@ -97,6 +106,11 @@ void rein_json_judgement(struct rein_json *j, const struct rein_judgement *judge
 	rein_json_kstr(j, "level", judged->has_before ? rein_level_name((int)judged->before.level) : "");
 	rein_json_kstr(j, "reach", judged->has_before ? rein_reach_name((int)judged->before.reach) : "");
 	rein_json_kbool(j, "approved", judged->approved);
+	rein_json_key(j, "approval_missing");
+	if (*judged->missing)
+		rein_json_cstr(j, judged->missing);
+	else
+		rein_json_null(j);
 	rein_json_ku64(j, "refused_times", judged->repeated);
 	rein_json_key(j, "decided");
 	if (judged->has_before)

@@ -51,6 +51,22 @@ static void print_row(const struct rein_tx *t, uint64_t now, unsigned width)
 	       t->reason ? "; " : "", t->reason ? rein_ui_path(t->reason) : "", rein_ui_off(stdout));
 }
 
+static void print_review(const struct rein_review *r)
+{
+	const uint64_t now = rein_now_ns();
+
+	printf("to approve  %u of ", r->minimum ? r->minimum : 1);
+	for (size_t i = 0; i < r->by.n; i++)
+		printf("%s%s", i ? ", " : "", rein_ui_path(r->by.v[i]));
+	if (!r->by.n)
+		printf("anybody");
+	if (r->until_ns)
+		printf(now < r->until_ns ? ", within %s\n" : ", too late by %s\n",
+		       rein_ui_seconds(now < r->until_ns ? r->until_ns - now : now - r->until_ns));
+	else
+		putchar('\n');
+}
+
 static void print_list_json(const struct rein_tx **v, size_t n)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
@@ -166,6 +182,8 @@ int rein_cli_show(int argc, char **argv)
 	printf("transaction %s%s%s  %s%s%s%s%s\n", rein_ui(stdout, REIN_BOLD), t.id, rein_ui_off(stdout),
 	       rein_ui(stdout, state_colour(t.state)), rein_tx_state_name(t.state),
 	       rein_ui_off(stdout), t.reason ? ": " : "", t.reason ? rein_ui_path(t.reason) : "");
+	for (size_t i = 0; i < t.reviews.n; i++)
+		print_review(&t.reviews.v[i]);
 	printf("command     %s\n", rein_ui_command(t.argv, t.argc, 1000));
 	if (t.level)
 		printf("judged      %s, %s%s%s\n", rein_level_name(t.level), rein_reach_name(t.reach),

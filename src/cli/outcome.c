@@ -49,11 +49,12 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 {
 	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
 	struct rein_json j = {.b = &b};
+	const bool refused = err && rein_streq(decision, "refuse");
 
 	rein_json_open(&j, '{');
 	rein_json_kstr(&j, "decision", decision);
-	rein_json_ki64(&j, "exit", r->result.status);
-	rein_json_kstr(&j, "end", rein_outcome_end(r));
+	rein_json_ki64(&j, "exit", refused ? rein_code_exit(err->code) : r->result.status);
+	rein_json_kstr(&j, "end", refused ? "did not run" : rein_outcome_end(r));
 	rein_json_ku64(&j, "wall_ms", r->result.wall_ns / 1000000);
 	rein_json_ku64(&j, "cpu_ms", r->result.cpu_ns / 1000000);
 	rein_json_ku64(&j, "max_rss_kib", r->result.max_rss_kib);
@@ -160,8 +161,11 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 			rein_more("why: %s", no->reason);
 			rein_print_decision(no);
 		}
-		rein_more("look: rein diff %s     keep: rein commit %s     drop: rein discard %s",
-			  r->tx.id, r->tx.id, r->tx.id);
+		if (*r->judged.missing)
+			rein_more("%s", r->judged.missing);
+		rein_more("look: rein diff %s     %s%s%sdrop: rein discard %s", r->tx.id,
+			  *r->judged.missing ? "" : "keep: rein commit ", *r->judged.missing ? "" : r->tx.id,
+			  *r->judged.missing ? "" : "     ", r->tx.id);
 	}
 	rein_print_refused(stderr, &r->result.refused, 6);
 	if (r->result.status && out_of_reach(r))

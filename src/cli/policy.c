@@ -181,6 +181,16 @@ static void on_considered(void *arg, const struct rein_considered *c)
 	       c->advisory ? ", on trial" : "");
 }
 
+static void demand_text(const struct rein_demand *d)
+{
+	printf("  %u approval%s", d->minimum ? d->minimum : 1, d->minimum > 1 ? "s" : "");
+	for (size_t i = 0; i < d->n_approvers; i++)
+		printf("%s%s", i ? ", " : " of ", d->approvers[i]);
+	if (d->expires_ns)
+		printf(", waits %s", rein_ui_seconds(d->expires_ns));
+	putchar('\n');
+}
+
 static void decision_text(const struct rein_decision *d)
 {
 	static const enum rein_colour colours[] = {REIN_RED, REIN_YELLOW, REIN_YELLOW, REIN_GREEN};
@@ -196,10 +206,9 @@ static void decision_text(const struct rein_decision *d)
 	if (d->instead)
 		printf("  instead: %s\n", d->instead);
 	if (d->decide == REIN_ASK || d->decide == REIN_HOLD) {
-		printf("  %u approval%s", d->minimum, d->minimum == 1 ? "" : "s");
-		for (size_t i = 0; i < d->n_approvers; i++)
-			printf("%s%s", i ? ", " : " of ", d->approvers[i]);
-		printf(", waits %s\n", rein_ui_seconds(d->expires_ns));
+		demand_text(&d->demand);
+		for (size_t i = 0; i < d->n_also; i++)
+			demand_text(&d->also[i]);
 	}
 	if (d->notify)
 		printf("  somebody is told, and has %s to cancel\n", rein_ui_seconds(d->notify_ns));
@@ -297,7 +306,7 @@ static const struct {
 	{"Dockerfile", "  - id: docker.push\n    match: {program: [docker, podman], subcommand: [push]}\n    decide: ask\n"
 		       "    message: publishes an image\n"},
 	{"main.tf", "  - id: terraform.apply\n    match: {program: [terraform, tofu], subcommand: [apply, destroy, import, state]}\n"
-		    "    decide: ask\n    minimum: 2\n    message: changes real infrastructure\n"
+		    "    decide: ask\n    message: changes real infrastructure\n"
 		    "    instead: terraform plan\n"},
 	{"migrations", "  - id: migrations.applied\n    match: {kind: file, operation: [write, delete], path: [\"migrations/**\"]}\n"
 		       "    decide: hold\n    message: a migration that was applied must not change\n"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "cli/asker.h"
 #include "cli/fate.h"
 #include "cli/judgement.h"
 #include "cli/network.h"
@@ -269,29 +270,6 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 	return unrecorded.code ? rein_code_exit(unrecorded.code) : exit_status(a, r, d);
 }
 
-struct asker {
-	const struct run_args *a;
-	char *const *argv;
-};
-
-/* The policy wants a person's word before this runs. */
-static bool ask_before(void *arg, const struct rein_judgement *j)
-{
-	const struct asker *who = arg;
-	int key;
-
-	if (who->a->fate.approve)
-		return true;
-	rein_say("%sapprove?%s %s (%s, %s)", rein_ui(stderr, REIN_YELLOW), rein_ui_off(stderr), j->before.reason,
-		 rein_level_name((int)j->before.level), rein_reach_name((int)j->before.reach));
-	rein_print_command(who->argv);
-	rein_print_decision(&j->before);
-	do
-		key = rein_ui_key("      [y]es, run it  [n]o? ");
-	while (!strchr("yYnNqk\3\4\33", key));
-	return key == 'y' || key == 'Y';
-}
-
 static int report_refusal(const struct rein_run *r, const struct rein_run_opts *o,
 			  const struct rein_common *common, char *const *argv, const struct rein_err *err)
 {
@@ -312,7 +290,7 @@ int rein_cli_run(int argc, char **argv)
 	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_run_opts o;
 	struct rein_err err = {0};
-	struct asker asker;
+	struct rein_asker asker;
 	int first, status;
 
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
@@ -323,13 +301,17 @@ int rein_cli_run(int argc, char **argv)
 	}
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail(&err, common.json);
-	asker = (struct asker){&a, argv + first};
+	asker = (struct rein_asker){.engine = &e,
+				    .argv = argv + first,
+				    .environment = a.environment,
+				    .approve = a.fate.approve,
+				    .alerts = !common.json && !common.quiet};
 	if (!common.quiet)
 		rein_net_announce(&o);
-	if (a.fate.approve || rein_fate_has_person(&common)) {
-		o.ask = ask_before;
-		o.ask_arg = &asker;
-	}
+	o.ask_arg = &asker;
+	o.announce = rein_asker_announce;
+	if (a.fate.approve || rein_fate_has_person(&common))
+		o.ask = rein_asker_ask;
 	if (rein_engine_run(&e, &o, &r, &err) < 0)
 		status = report_refusal(&r, &o, &common, argv + first, &err);
 	else

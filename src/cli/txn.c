@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "approval/approval.h"
 #include "base/auto.h"
 #include "base/json.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "engine/alerts.h"
 #include "engine/merge.h"
+#include "engine/reverse.h"
 
 struct commit_args {
 	struct rein_strlist only, except, ours, theirs;
@@ -68,6 +70,9 @@ static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
 	}
 	rein_say("%sconflict:%s nothing was changed", rein_ui(stderr, REIN_RED), rein_ui_off(stderr));
 	rein_print_conflicts(t, c, err);
+	if (!rest)
+		rein_more("per path: --ours PATH leaves it as it is, --theirs PATH puts the other version there; what that replaces is "
+			  "kept, and comes back with rein %s", t->state == REIN_TX_COMMITTED ? "redo" : "undo");
 	if (rest)
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  t->id, t->id);
@@ -110,6 +115,9 @@ int rein_cli_commit(int argc, char **argv)
 			     rein_tx_state_name(t.state));
 		return rein_fail(&err, common.json);
 	}
+	/* before anything is taken apart */
+	if (rein_reviews_check_self(&t.reviews, &err) < 0)
+		return rein_fail(&err, common.json);
 	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);
@@ -174,8 +182,25 @@ int rein_cli_discard(int argc, char **argv)
 	return 0;
 }
 
+struct reverse_args {
+	struct rein_strlist ours, theirs;
+};
+
+static void reverse_args_done(struct reverse_args *a)
+{
+	rein_strlist_done(&a->ours);
+	rein_strlist_done(&a->theirs);
+}
+
+const struct rein_opt rein_reverse_opts[] = {
+	{"ours", 0, REIN_OPT_LIST, offsetof(struct reverse_args, ours), "GLOB", "on conflict leave what is in the workspace", 0},
+	{"theirs", 0, REIN_OPT_LIST, offsetof(struct reverse_args, theirs), "GLOB", "on conflict take the transaction's version; the other is kept for the way back", 0},
+	{0},
+};
+
 static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enum rein_later what)
 {
+	auto_(reverse_args_done) struct reverse_args a = {0};
 	struct rein_common common = {0};
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
@@ -184,12 +209,14 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 	char next[64];
 	int first, status;
 
-	if (rein_verb_begin(verb, argc, argv, NULL, &common, &first, &e, &status))
+	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||
 	    rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
-	if (rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
+	if ((t.state == (what == REIN_LATER_UNDO ? REIN_TX_COMMITTED : REIN_TX_UNDONE) &&
+	     rein_resolve_reverse(&e, &t, &c, what == REIN_LATER_REDO, &a.ours, &a.theirs, &err) < 0) ||
+	    rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
 		return report_failure(&t, &c, NULL, &err, &common);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);

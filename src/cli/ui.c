@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -18,6 +19,7 @@
 #include <rein/classify.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/json.h"
 
 static pid_t pager;
@@ -121,7 +123,30 @@ int rein_fail(const struct rein_err *err, bool json)
 	return rein_code_exit(err->code);
 }
 
+/* false: the time is over. */
+static bool wait_key(int tty, uint64_t until_ns)
+{
+	for (;;) {
+		struct pollfd p = {.fd = tty, .events = POLLIN};
+		const uint64_t now = rein_mono_ns();
+		const struct timespec left = {(time_t)((until_ns - now) / REIN_NS_PER_S),
+					      (long)((until_ns - now) % REIN_NS_PER_S)};
+		int n;
+
+		if (until_ns && now >= until_ns)
+			return false;
+		n = ppoll(&p, 1, until_ns ? &left : NULL, NULL);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return true; /* reading tells what is wrong */
+	}
+}
+
 int rein_ui_key(const char *question)
+{
+	return rein_ui_key_until(question, 0);
+}
+
+int rein_ui_key_until(const char *question, uint64_t until_ns)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	struct termios old, raw;
@@ -137,7 +162,9 @@ int rein_ui_key(const char *question)
 	/* flush first, then ask: what is typed after the question counts */
 	tcsetattr(tty, TCSAFLUSH, &raw);
 	fputs(question, stderr);
-	while (read(tty, &c, 1) < 0 && errno == EINTR)
+	if (!wait_key(tty, until_ns))
+		c = '\0';
+	while (c && read(tty, &c, 1) < 0 && errno == EINTR)
 		;
 	tcsetattr(tty, TCSANOW, &old);
 	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
@@ -381,6 +408,24 @@ static void json_time(struct rein_json *j, const char *key, uint64_t ns)
 	rein_json_kstr(j, key, *text ? text : NULL);
 }
 
+static void json_reviews(struct rein_json *j, const struct rein_reviews *r)
+{
+	rein_json_key(j, "reviews");
+	rein_json_open(j, '[');
+	for (size_t i = 0; i < r->n; i++) {
+		rein_json_open(j, '{');
+		rein_json_ku64(j, "minimum", r->v[i].minimum);
+		rein_json_key(j, "approvers");
+		rein_json_open(j, '[');
+		for (size_t k = 0; k < r->v[i].by.n; k++)
+			rein_json_cstr(j, r->v[i].by.v[k]);
+		rein_json_close(j, ']');
+		json_time(j, "until", r->v[i].until_ns);
+		rein_json_close(j, '}');
+	}
+	rein_json_close(j, ']');
+}
+
 void rein_json_tx(struct rein_json *j, const struct rein_tx *t)
 {
 	rein_json_kstr(j, "id", t->id);
@@ -398,6 +443,7 @@ void rein_json_tx(struct rein_json *j, const struct rein_tx *t)
 	rein_json_kstr(j, "reach", t->reach ? rein_reach_name(t->reach) : NULL);
 	rein_json_ki64(j, "exit", t->status);
 	rein_json_kstr(j, "reason", t->reason);
+	json_reviews(j, &t->reviews);
 	json_time(j, "created", t->created_ns);
 	json_time(j, "ended", t->ended_ns);
 	json_time(j, "decided", t->decided_ns);

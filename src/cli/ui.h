@@ -27,6 +27,8 @@ int rein_fail(const struct rein_err *err, bool json);
 
 /* Ask, and take one key without waiting for Enter; 'k' where there is no terminal. */
 int rein_ui_key(const char *question);
+/* The same, until then (rein_mono_ns; 0: for ever): 0, nobody answered. */
+int rein_ui_key_until(const char *question, uint64_t until_ns);
 
 /* Static buffers, a few at a time. */
 const char *rein_ui_path(const char *path);    /* escaped */

@@ -35,7 +35,7 @@ int rein_cli_policy(int argc, char **argv);
 int rein_cli_version(int argc, char **argv);
 int rein_cli_help(int argc, char **argv);
 
-extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[],
+extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commit_opts[], rein_reverse_opts[],
 	rein_discard_opts[], rein_log_opts[], rein_gc_opts_table[], rein_ps_opts[], rein_stop_opts[],
 	rein_start_opts[], rein_kill_opts[], rein_attach_opts[], rein_safe_opts[], rein_policy_opts[], rein_classify_opts[];
 

@@ -3,12 +3,16 @@
  * What a judgement leads to. Before a command: it runs, a person is asked, or it is refused and the refusal is on the
  * record. After it: what the policy says of the effects, and what cannot be judged is held.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "approval/approval.h"
 #include "base/auto.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/live.h"
 #include "engine/refusals.h"
 #include "engine/validate.h"
 #include "sys/priv.h"
@@ -28,6 +32,88 @@ static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_cod
 	return rein_err_set(err, (int)code, "%s", d->reason);
 }
 
+int rein_engine_short(struct rein_judgement *j, const struct rein_reviews *r, struct rein_err *err)
+{
+	if (rein_reviews_check_self(r, err) == 0)
+		return 0;
+	snprintf(j->missing, sizeof(j->missing), "%.300s", err->msg);
+	return -err->code;
+}
+
+/* Asked before it runs: is there anybody here whose yes would do, and does he say it? */
+static int ask(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	auto_(rein_reviews_done) struct rein_reviews need = {0};
+	bool yes;
+
+	if (rein_review_of(&r->judged.before, rein_now_ns(), &need, err) < 0)
+		return -err->code;
+	if (rein_engine_short(&r->judged, &need, err) < 0 || !o->ask)
+		return refuse(e, r, REIN_E_APPROVAL, err);
+	yes = o->ask(o->ask_arg, &r->judged);
+	if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
+		return -err->code;
+	if (!yes)
+		return refuse(e, r, REIN_E_DENIED, err);
+	r->judged.approved = true;
+	return 0;
+}
+
+/* Nobody is there to be told: whoever reads the record has the time all the same. */
+static void wait_for(uint64_t ns)
+{
+	struct timespec left = {(time_t)(ns / REIN_NS_PER_S), (long)(ns % REIN_NS_PER_S)};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+/* C3: somebody is told, and has time to cancel it, or to pull the switch. */
+static int announce(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		    struct rein_err *err)
+{
+	struct rein_decision *d = &r->judged.before;
+
+	if (!d->notify || d->advisory)
+		return 0;
+	if (rein_trail_sync(&r->trail, err) < 0)
+		return -err->code;
+	if (!o->announce) {
+		wait_for(d->notify_ns);
+	} else if (!o->announce(o->ask_arg, r)) {
+		snprintf(d->reason, sizeof(d->reason), "it was cancelled in the time given for it");
+		if (rein_trail_answered(&r->trail, false, "action", err) < 0)
+			return -err->code;
+		return refuse(e, r, REIN_E_DENIED, err);
+	}
+	return rein_engine_admits(e, o, err);
+}
+
+int rein_engine_review(struct rein_run *r, const struct rein_decision *d, struct rein_err *err)
+{
+	if (!r->judged.must_hold)
+		snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s", d->reason);
+	r->judged.must_hold = true;
+	return rein_review_of(d, rein_now_ns(), &r->judged.reviews, err);
+}
+
+int rein_engine_bind_(struct rein_run *r, struct rein_err *err)
+{
+	if (rein_reviews_join(&r->tx.reviews, &r->judged.reviews) < 0)
+		return rein_err_nomem(err);
+	rein_reviews_done(&r->judged.reviews);
+	return 0;
+}
+
+int rein_engine_approve(struct rein_run *r, struct rein_err *err)
+{
+	if (rein_engine_short(&r->judged, &r->tx.reviews, err) < 0 ||
+	    rein_trail_answered(&r->trail, true, "effects", err) < 0)
+		return -err->code;
+	r->judged.approved = true;
+	return 0;
+}
+
 int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		       struct rein_err *err)
 {
@@ -40,7 +126,6 @@ int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *
 				.home = getenv("HOME"),
 				.workspace = r->view.workspace,
 				.environ_ = (const char *const *)environ};
-	bool yes;
 
 	while (o->argv[argc])
 		argc++;
@@ -50,23 +135,11 @@ int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *
 		return -err->code;
 	switch (rein_decision_enforced(&r->judged.before)) {
 	case REIN_HOLD:
-		if (!r->judged.must_hold)
-			snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s",
-				 r->judged.before.reason);
-		r->judged.must_hold = true;
-		return 0;
+		return rein_engine_review(r, &r->judged.before, err) < 0 ? -err->code : announce(e, o, r, err);
 	case REIN_ALLOW:
-		return 0;
+		return announce(e, o, r, err);
 	case REIN_ASK:
-		if (!o->ask)
-			return refuse(e, r, REIN_E_APPROVAL, err);
-		yes = o->ask(o->ask_arg, &r->judged);
-		if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
-			return -err->code;
-		if (!yes)
-			return refuse(e, r, REIN_E_DENIED, err);
-		r->judged.approved = true;
-		return 0;
+		return ask(e, o, r, err);
 	default:
 		return refuse(e, r, REIN_E_DENIED, err);
 	}
@@ -105,7 +178,7 @@ static int judge_or_hold(const struct rein_run_opts *o, struct rein_run *r, stru
 		if (rein_master_own_files(why.sys))
 			continue;
 		r->judged.after = (struct rein_decision){
-			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .minimum = 1};
+			.decide = REIN_HOLD, .tier = REIN_TIER_HIGH, .rule = "unjudged", .demand = {.minimum = 1}};
 		snprintf(r->judged.after.reason, sizeof(r->judged.after.reason), "%.300s", why.msg);
 		r->judged.has_after = true;
 		break;
@@ -136,5 +209,10 @@ int rein_engine_judge(struct rein_engine *e, const struct rein_run_opts *o, stru
 		if (rc < 0 || (rc == 0 && r->settings.validate.n && judge_or_hold(o, r, &a, err) < 0))
 			return -err->code;
 	}
+	/* whoever commits it, now or later, has all of them before him */
+	if ((rein_decision_enforced(&r->judged.after) != REIN_ALLOW &&
+	     rein_review_of(&r->judged.after, rein_now_ns(), &r->judged.reviews, err) < 0) ||
+	    rein_engine_bind_(r, err) < 0)
+		return -err->code;
 	return rein_trail_effects(&r->trail, &r->tx, &r->changes, &r->judged.after, err);
 }

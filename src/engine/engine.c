@@ -314,7 +314,7 @@ static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct 
 		return -err->code;
 	if (r->reads)
 		return 0;
-	if (rein_masks_give(e, r, err) < 0 || rein_engine_warm_fit(o, r, err) < 0 ||
+	if (rein_engine_bind_(r, err) < 0 || rein_masks_give(e, r, err) < 0 || rein_engine_warm_fit(o, r, err) < 0 ||
 	    rein_tx_save(&e->state, &r->tx, false, err) < 0)
 		return -err->code;
 	return 0;

@@ -38,6 +38,8 @@ char *rein_engine_box_program(void);
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);
 void rein_engine_done(struct rein_engine *e);
 
+struct rein_run;
+
 struct rein_run_opts {
 	char **argv;
 	const char *workspace;
@@ -71,6 +73,8 @@ struct rein_run_opts {
 	 * nobody, and what must be asked is refused with REIN_E_APPROVAL.
 	 */
 	bool (*ask)(void *arg, const struct rein_judgement *j);
+	/* Tell a person what is about to run, give him the time the decision has for it: false, he cancelled it. */
+	bool (*announce)(void *arg, const struct rein_run *r);
 	void *ask_arg;
 };
 
@@ -131,6 +135,17 @@ int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struc
 /* Its first half: judge it, and ask where somebody is to be asked [E1]. */
 int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		       struct rein_err *err);
+/* What is done is kept back until all that d asks for is there. */
+int rein_engine_review(struct rein_run *r, const struct rein_decision *d, struct rein_err *err);
+/* Whoever commits the transaction, now or later, has these reviews before him. */
+int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
+/*
+ * A person's yes to what was done, on the record. REIN_E_APPROVAL, REIN_E_DENIED: it is not enough, it is somebody
+ * else's to say, or it comes too late; j->missing has it in words.
+ */
+int rein_engine_approve(struct rein_run *r, struct rein_err *err);
+/* The same of any reviews, before anybody says anything. */
+int rein_engine_short(struct rein_judgement *j, const struct rein_reviews *r, struct rein_err *err);
 /* The second, which asks nobody: also for commands the policy itself names. */
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err);

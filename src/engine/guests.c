@@ -5,7 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "approval/approval.h"
 #include "base/auto.h"
+#include "base/clock.h"
 #include "sandbox/door.h"
 
 struct rein_guest {
@@ -23,14 +25,6 @@ int rein_guests_door(void *arg)
 	return fd < 0 ? -1 : fd;
 }
 
-/* [G2] */
-static void review(struct rein_run *r, const struct rein_decision *d)
-{
-	if (!r->judged.must_hold)
-		snprintf(r->judged.hold_reason, sizeof(r->judged.hold_reason), "%s", d->reason);
-	r->judged.must_hold = true;
-}
-
 /* What it did, in the list of transactions, is the worst of what was done in it. */
 static void count_in(struct rein_tx *t, const struct rein_decision *d)
 {
@@ -40,22 +34,34 @@ static void count_in(struct rein_tx *t, const struct rein_decision *d)
 		t->reach = (int)d->reach;
 }
 
+/* Whoever visits is one person, and the one whose box it is. */
+static int take_answer(const struct rein_decision *d, bool approved, struct rein_trail *t, struct rein_err *err)
+{
+	auto_(rein_reviews_done) struct rein_reviews need = {0};
+
+	if (rein_review_of(d, rein_now_ns(), &need, err) < 0 || rein_reviews_check_self(&need, err) < 0)
+		return -err->code;
+	return approved ? rein_trail_answered(t, true, "action", err)
+			: rein_err_set(err, REIN_E_APPROVAL, "%s", d->reason);
+}
+
 static int decide(const struct rein_decision *d, bool approved, struct rein_watcher *w,
 		  struct rein_trail *t, struct rein_err *err)
 {
 	switch (rein_decision_enforced(d)) {
-	case REIN_HOLD:
-		review(w->run, d);
-		return 0;
+	case REIN_HOLD: /* [G2] */
+		if (rein_engine_review(w->run, d, err) < 0)
+			return -err->code;
+		break;
 	case REIN_ALLOW:
-		return 0;
+		break;
 	case REIN_ASK:
-		if (!approved)
-			return rein_err_set(err, REIN_E_APPROVAL, "%s", d->reason);
-		return rein_trail_answered(t, true, "action", err);
+		return take_answer(d, approved, t, err);
 	default:
 		return rein_err_set(err, REIN_E_DENIED, "%s", d->reason);
 	}
+	/* nobody is told in there, and nobody waits: then it is asked */
+	return d->notify && !d->advisory ? take_answer(d, approved, t, err) : 0;
 }
 
 static int judge(struct rein_watcher *w, struct rein_trail *t, char **argv, bool approved,

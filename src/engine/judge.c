@@ -15,6 +15,7 @@
 void rein_judgement_done(struct rein_judgement *j)
 {
 	rein_classifier_free(j->classifier);
+	rein_reviews_done(&j->reviews);
 	*j = (struct rein_judgement){0};
 }
 
@@ -49,6 +50,7 @@ int rein_judge_action(struct rein_judgement *j, const struct rein_policy *p, con
 	j->before = (struct rein_decision){0};
 	j->has_before = false;
 	j->approved = false;
+	j->missing[0] = '\0';
 	if (!j->classifier && rein_knowledge_open(&j->classifier, err) < 0)
 		return -err->code;
 	j->verdict = rein_classify(j->classifier, a, err);

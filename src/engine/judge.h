@@ -9,6 +9,7 @@
 #include "engine/trail.h"
 #include "model/action.h"
 #include "model/decision.h"
+#include "model/review.h"
 #include "policy/policy.h"
 #include "txn/txn.h"
 
@@ -22,6 +23,8 @@ struct rein_judgement {
 	bool has_before, has_after;
 	bool must_hold;	   /* of several commands in one transaction, one is to be reviewed */
 	char hold_reason[REIN_REASON_MAX];
+	struct rein_reviews reviews; /* that stand before a commit, as far as any one yes will not do */
+	char missing[REIN_REASON_MAX]; /* what one more yes would not be enough for, or empty */
 	bool approved;	   /* a person said yes to `before` */
 	unsigned repeated; /* how often this very action was refused by this rule in a row, this time included */
 };

@@ -9,11 +9,12 @@
 
 #include "base/auto.h"
 #include "base/glob.h"
+#include "engine/gitindex.h"
 #include "sys/attr.h"
 #include "sys/file.h"
 #include "text/load.h"
 
-static bool named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
+bool rein_named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
 {
 	for (size_t i = 0; i < globs->n; i++)
 		if (rein_glob_match(rein_pattern_in(t, x, globs->v[i]), x->path))
@@ -54,6 +55,16 @@ static int rebase(const struct rein_tx *t, struct rein_change *x, struct rein_er
 		return -err->code;
 	rebase_on(x, &now);
 	return 0;
+}
+
+/* An index that says what the run found in it. First what it is, then what it says: a later change is found again. */
+static bool refreshed(const struct rein_tx *t, const struct rein_changes *c, size_t i, struct rein_fp *now)
+{
+	const struct rein_change *x = &c->v[i];
+	struct rein_err ignored = {0};
+
+	return x->clash == REIN_CLASH_CHANGED && x->kind == REIN_CHANGE_MODIFIED && !x->in_place &&
+	       now_there(t, x, now, &ignored) == 0 && rein_gitindex_says_so(t, c, i);
 }
 
 /* A change's text, joined, until it is clear that nothing stays in conflict. */
@@ -196,17 +207,20 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 		return n;
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
+		struct rein_fp now;
 
 		if (!x->clash || x->skipped)
 			continue;
-		if (named(t, ours, x)) {
+		if (rein_named(t, ours, x)) {
 			x->clash = REIN_CLASH_NONE;
 			if (rein_leave_out(c, i, err) < 0)
 				return -err->code;
-		} else if (named(t, theirs, x) && x->clash != REIN_CLASH_HIDDEN &&
+		} else if (rein_named(t, theirs, x) && x->clash != REIN_CLASH_HIDDEN &&
 			   x->clash != REIN_CLASH_LINKS) {
 			if (rebase(t, x, err) < 0)
 				return -err->code;
+		} else if (refreshed(t, c, i, &now)) {
+			rebase_on(x, &now);
 		}
 	}
 	n = unsettled(c);

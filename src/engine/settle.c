@@ -5,7 +5,9 @@
  */
 #include "engine/engine.h"
 
+#include "approval/approval.h"
 #include "base/auto.h"
+#include "engine/gitindex.h"
 
 static int set_reason(struct rein_tx *t, const char *reason)
 {
@@ -31,6 +33,7 @@ static int commit(struct rein_engine *e, struct rein_trail *trail, struct rein_t
 	if (rein_trail_decided(trail, REIN_EV_COMMIT, t, c, "ok", NULL, err) < 0 ||
 	    rein_trail_sync(trail, err) < 0)
 		return -err->code;
+	rein_gitindex_keep(t, c);
 	if (rein_tx_commit(&e->state, t, c, err) == 0)
 		return 0;
 	note_failure(trail, t, err);
@@ -73,6 +76,7 @@ static int carry_out(struct rein_engine *e, struct rein_tx *t, struct rein_chang
 {
 	switch (what) {
 	case REIN_LATER_COMMIT:
+		rein_gitindex_keep(t, c);
 		return rein_tx_commit(&e->state, t, c, err);
 	case REIN_LATER_DISCARD:
 		return rein_tx_discard(&e->state, t, err);
@@ -104,6 +108,8 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 	};
 	auto_(rein_trail_done) struct rein_trail trail = {0};
 
+	if (what == REIN_LATER_COMMIT && rein_reviews_check_self(&t->reviews, err) < 0)
+		return -err->code;
 	/* what will be refused is no intent */
 	if (rows[what].states && !(rows[what].states & 1u << t->state))
 		return carry_out(e, t, c, what, err);

@@ -21,7 +21,7 @@ static struct rein_decision *object(struct rein_run *r, enum rein_decide decide,
 		.advisory = d->advisory,
 		.rule = "validate",
 		.instead = instead,
-		.minimum = 1,
+		.demand = {.minimum = 1},
 	};
 	r->judged.has_after = true;
 	return d;

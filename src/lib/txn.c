@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "engine/engine.h"
+#include "engine/reverse.h"
 #include "sandbox/pool.h"
 
 struct rein_txn {
@@ -223,10 +224,11 @@ static int decide_later(struct rein_txn *t, enum rein_settle how, struct rein_er
 				 how == REIN_SETTLE_COMMIT ? REIN_LATER_COMMIT : REIN_LATER_DISCARD, err);
 }
 
-/* What the policy makes of a wish to commit. 0 and *how as it is, or an error that is to be told. */
+/* What the policy makes of a wish to commit, or to keep for a commit that is not judged any more. 0 and *how as it is, or an error that is to be told. */
 static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err *why, struct rein_err *err)
 {
 	const struct rein_judgement *j = &t->run.judged;
+	struct rein_err missing = {0};
 	enum rein_decide d;
 
 	if (rein_engine_judge(&t->engine, &t->opts, &t->run, err) < 0)
@@ -236,12 +238,21 @@ static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err
 		d = REIN_HOLD;
 	if (d == REIN_ALLOW)
 		return 0;
-	if (d != REIN_DENY && t->opts.ask)
-		return rein_trail_answered(&t->run.trail, true, "effects", err);
+	if (d != REIN_DENY && *how == REIN_SETTLE_HOLD)
+		return 0;
+	if (d != REIN_DENY && t->opts.ask) {
+		if (rein_engine_approve(&t->run, &missing) == 0)
+			return 0;
+		if (!*j->missing) { /* an answer that cannot be recorded was not given */
+			*err = missing;
+			return -err->code;
+		}
+	}
 	*how = d == REIN_DENY ? REIN_SETTLE_DISCARD : REIN_SETTLE_HOLD;
-	rein_err_set(why, d == REIN_DENY ? REIN_E_ROLLED_BACK : REIN_E_HELD, "%s",
+	rein_err_set(why, d == REIN_DENY ? REIN_E_ROLLED_BACK : REIN_E_HELD, "%s%s%s",
 		     j->has_after && rein_decision_enforced(&j->after) != REIN_ALLOW ? j->after.reason
-										     : j->hold_reason);
+										     : j->hold_reason,
+		     *j->missing ? "; " : "", j->missing);
 	return 0;
 }
 
@@ -260,7 +271,7 @@ static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err
 		t->decided = true; /* nothing happened: nothing is kept */
 		return rein_engine_drop(&t->engine, &t->run, err);
 	}
-	if (how == REIN_SETTLE_COMMIT && ask_policy(t, &how, &why, err) < 0)
+	if (how != REIN_SETTLE_DISCARD && ask_policy(t, &how, &why, err) < 0)
 		return -err->code;
 	rc = rein_engine_settle(&t->engine, &t->run.trail, &t->run.tx, &t->run.changes, how,
 				why.code ? why.msg : NULL, err);
@@ -287,14 +298,25 @@ int rein_txn_abort(struct rein_txn *t, struct rein_err *err)
 	return decide(t, REIN_SETTLE_DISCARD, err);
 }
 
+static int reverse(struct rein_txn *t, bool forward, struct rein_err *err)
+{
+	static const struct rein_strlist none;
+
+	if (t->run.tx.state == (forward ? REIN_TX_UNDONE : REIN_TX_COMMITTED) &&
+	    rein_resolve_reverse(&t->engine, &t->run.tx, &t->run.changes, forward, &none, &none, err) < 0)
+		return -err->code;
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes,
+				 forward ? REIN_LATER_REDO : REIN_LATER_UNDO, err);
+}
+
 int rein_txn_undo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_UNDO, err);
+	return reverse(t, false, err);
 }
 
 int rein_txn_redo(struct rein_txn *t, struct rein_err *err)
 {
-	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, REIN_LATER_REDO, err);
+	return reverse(t, true, err);
 }
 
 void rein_txn_free(struct rein_txn *t)

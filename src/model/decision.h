@@ -82,6 +82,16 @@ struct rein_outcome {
 
 #define REIN_REASON_MAX 320
 
+/* Who may say yes to something, how many have to, and how long they have. */
+struct rein_demand {
+	const char *const *approvers; /* users or groups; none: anybody but the requester */
+	size_t n_approvers;
+	unsigned minimum;    /* approvals needed; 0: one */
+	uint64_t expires_ns; /* how long an answer is waited for; 0: for ever */
+};
+
+#define REIN_DEMANDS 8
+
 struct rein_decision {
 	enum rein_decide decide;
 	enum rein_tier tier;
@@ -99,10 +109,9 @@ struct rein_decision {
 	const char *file;	/* where it stands; line 0: nowhere */
 	unsigned line;
 	const char *instead;	/* what may be done instead, or NULL */
-	const char *const *approvers; /* roles or people; none: anybody but the requester */
-	size_t n_approvers;
-	unsigned minimum;	/* approvals needed; at least 1 when asked or held */
-	uint64_t expires_ns;	/* how long an answer is waited for */
+	struct rein_demand demand; /* asked or held; its minimum is at least 1 then */
+	struct rein_demand also[REIN_DEMANDS]; /* of the other rules that ask or hold: they count as well */
+	size_t n_also;
 	uint64_t notify_ns;
 	uint32_t start, end;	/* the bytes of the text that caused it */
 	size_t matched;		/* effects: how many changes the rule speaks of */

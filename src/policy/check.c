@@ -94,6 +94,14 @@ static void compare(const struct telling *t, const struct rule *a, const struct 
 		tell(t, &b->c, "rule '%s' says the same as '%s' (%s:%u)", b->c.id, a->c.id, a->c.file, a->c.line);
 }
 
+/* Allowed, because a policy may be written for more than this machine; told, because here it is a refusal. */
+static void alone(const struct telling *t, const struct common *c)
+{
+	if (c->decide - 1 != REIN_ALLOW && c->minimum > 1)
+		tell(t, c, "rule '%s' wants %u people: 'rein run' knows one, the user it runs as, so that what waits for "
+		     "them does not happen", c->id, (unsigned)c->minimum);
+}
+
 #define COMPARED 2000 /* rules compared with each other; more would take seconds */
 
 int rein_policy_check(const struct rein_policy *p, rein_remark_fn *fn, void *arg, struct rein_err *err)
@@ -120,7 +128,10 @@ int rein_policy_check(const struct rein_policy *p, rein_remark_fn *fn, void *arg
 		if (c->decide - 1 == REIN_ALLOW && (c->approvers.n || c->minimum || c->expires_ns))
 			tell(&t, c, "rule '%s' allows, so nobody is asked: approvers, minimum and expires have no effect",
 			     c->id);
+		alone(&t, c);
 	}
+	for (size_t i = 0; i < p->all.effects.n; i++)
+		alone(&t, &p->all.effects.v[i].c);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * one part of it matches; an allow rule only for the parts it matches [P4]; what no rule speaks for
  * is decided by level and reach.
  */
+#include <limits.h>
 #include <stdarg.h>
 
 #include "policy/judging.h"
@@ -60,6 +61,35 @@ const struct environment *find_environment(const struct rein_policy *p, const ch
 	return NULL;
 }
 
+static bool demands(const struct rein_demand *d)
+{
+	return d->n_approvers || d->minimum > 1 || d->expires_ns;
+}
+
+static struct rein_demand demand_of(const struct common *c)
+{
+	return (struct rein_demand){.approvers = c->approvers.v,
+				    .n_approvers = c->approvers.n,
+				    .minimum = (unsigned)c->minimum,
+				    .expires_ns = c->expires_ns};
+}
+
+void decision_add(struct rein_decision *ret, const struct rein_demand *d)
+{
+	if (ret->n_also < ARRAY_SIZE(ret->also))
+		ret->also[ret->n_also++] = *d;
+	else /* more than anybody can follow: nobody satisfies them all */
+		ret->demand.minimum = UINT_MAX;
+}
+
+void decision_also(struct rein_decision *ret, const struct common *c)
+{
+	const struct rein_demand d = demand_of(c);
+
+	if (demands(&d))
+		decision_add(ret, &d);
+}
+
 static void consider(struct judging *j, const struct rule *r, const struct hit *h)
 {
 	enum rein_decide d = (enum rein_decide)(r->c.decide - 1);
@@ -85,6 +115,13 @@ static void consider(struct judging *j, const struct rule *r, const struct hit *
 	if (h->m == MATCH_YES && r->c.layer != REIN_LAYER_PROJECT) { /* [P3] */
 		j->covered.bits[0] |= h->parts.bits[0];
 		j->covered.bits[1] |= h->parts.bits[1];
+	}
+	/* who answers answers to all of them, not to the most specific one alone */
+	if (d == REIN_ASK || d == REIN_HOLD) {
+		const struct rein_demand wanted = demand_of(&r->c);
+
+		if (demands(&wanted) && j->n_demands++ < ARRAY_SIZE(j->demands))
+			j->demands[j->n_demands - 1] = &r->c;
 	}
 	if (!j->best || d < j->best_decide || (d == j->best_decide && j->best_unsure && h->m == MATCH_YES)) {
 		j->best = r;
@@ -142,13 +179,11 @@ static void finish(struct rein_decision *ret)
 	ret->tier = tier_of(ret);
 	if (ret->decide != REIN_ASK && ret->decide != REIN_HOLD)
 		return;
-	if (!ret->minimum)
-		ret->minimum = 1;
-	if (!ret->expires_ns) /* C2: told and waited 5 minutes, or asked 30; C5: a review 24 hours */
-		ret->expires_ns = (ret->decide == REIN_HOLD	   ? 86400ull
-				   : ret->tier == REIN_TIER_MEDIUM ? 300ull
-								   : 1800ull) *
-				  1000000000ull;
+	if (!ret->demand.minimum)
+		ret->demand.minimum = 1;
+	/* C2: told and waited 5 minutes, or asked 30. What is held waits: it is done, and nothing of it is in effect */
+	if (!ret->demand.expires_ns && ret->decide == REIN_ASK)
+		ret->demand.expires_ns = (ret->tier == REIN_TIER_MEDIUM ? 300ull : 1800ull) * 1000000000ull;
 }
 
 void decision_from(const struct rein_policy *p, const struct common *c, enum rein_decide decide,
@@ -162,10 +197,7 @@ void decision_from(const struct rein_policy *p, const struct common *c, enum rei
 	ret->file = c->file;
 	ret->line = c->line;
 	ret->instead = c->instead;
-	ret->approvers = c->approvers.v;
-	ret->n_approvers = c->approvers.n;
-	ret->minimum = (unsigned)c->minimum;
-	ret->expires_ns = c->expires_ns;
+	ret->demand = demand_of(c);
 }
 
 static void by_rule(const struct judging *j, struct rein_decision *ret)
@@ -237,6 +269,7 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 {
 	const struct environment *e = find_environment(j->p, j->environment);
 	int tier = e ? e->tier : ENV_APPROVE;
+	const bool held = ret->decide == REIN_HOLD;
 
 	if (tier == ENV_NOTIFY && ret->decide > REIN_ASK && j->v->reach > REIN_REACH_CONTAINED) {
 		ret->notify = true;
@@ -251,22 +284,26 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 		ret->layer = REIN_LAYER_BUILTIN;
 		ret->file = NULL;
 		ret->line = 0;
-		/* nor is it asked as the rule would have it that let it run */
-		ret->approvers = NULL;
-		ret->n_approvers = 0;
-		ret->minimum = 0;
-		ret->expires_ns = 0;
+		/* nor is it asked as a rule would have it that let it run; one that holds has its say besides */
+		if (held && demands(&ret->demand))
+			decision_add(ret, &ret->demand);
+		ret->demand = (struct rein_demand){0};
 		set_reason(ret, e ? "everything that changes something in '%s' is approved first"
 				  : "'%s' is not an environment the policy knows, so it is approved first",
 			   j->environment);
 	}
-	if (e && ret->decide == REIN_ASK) {
-		if (!ret->n_approvers) {
-			ret->approvers = e->approvers.v;
-			ret->n_approvers = e->approvers.n;
+	if (e && ret->decide == REIN_ASK && (e->approvers.n || e->minimum > 1)) {
+		const struct rein_demand d = {.approvers = e->approvers.v,
+					      .n_approvers = e->approvers.n,
+					      .minimum = (unsigned)e->minimum};
+
+		if (!ret->demand.n_approvers && ret->demand.minimum <= 1) {
+			ret->demand.approvers = d.approvers;
+			ret->demand.n_approvers = d.n_approvers;
+			ret->demand.minimum = d.minimum;
+		} else {
+			decision_add(ret, &d);
 		}
-		if (e->minimum > ret->minimum)
-			ret->minimum = (unsigned)e->minimum;
 	}
 }
 
@@ -312,6 +349,16 @@ static void set_programs(struct judging *j)
 	}
 }
 
+/* Also of the strictest, where the rest was decided more strictly still. */
+static void all_demands(const struct judging *j, struct rein_decision *ret)
+{
+	for (size_t i = 0; i < j->n_demands; i++)
+		if (i >= ARRAY_SIZE(j->demands))
+			decision_add(ret, &(struct rein_demand){.minimum = UINT_MAX});
+		else if (ret->by_default || j->demands[i] != &j->best->c)
+			decision_also(ret, j->demands[i]);
+}
+
 static void judge(struct judging *j, struct rein_decision *ret)
 {
 	const struct rein_policy *p = j->p;
@@ -339,6 +386,8 @@ static void judge(struct judging *j, struct rein_decision *ret)
 	}
 	ret->level = j->v->level;
 	ret->reach = j->v->reach;
+	if (ret->decide == REIN_ASK || ret->decide == REIN_HOLD)
+		all_demands(j, ret);
 	by_environment(j, ret);
 	if (j->trial && j->trial_decide < ret->decide) {
 		ret->would = true;

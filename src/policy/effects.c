@@ -226,8 +226,10 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 			}
 			continue;
 		}
-		if (chosen && d >= ret->decide) /* sorted: the first of a kind is the most specific */
+		if (chosen && d >= ret->decide) { /* sorted: the first of a kind is the most specific */
+			decision_also(ret, &r->c);
 			continue;
+		}
 		chosen = true;
 		ret->by_default = false;
 		decision_from(p, &r->c, d, o->who.agent, ret);
@@ -240,10 +242,8 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 	if (ret->decide == REIN_ALLOW)
 		return;
 	ret->tier = ret->decide == REIN_DENY ? REIN_TIER_CRITICAL : REIN_TIER_HIGH;
-	if (!ret->minimum)
-		ret->minimum = 1;
-	if (!ret->expires_ns)
-		ret->expires_ns = 86400ull * 1000000000ull;
+	if (!ret->demand.minimum)
+		ret->demand.minimum = 1;
 }
 
 int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_outcome *o,

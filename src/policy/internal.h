@@ -305,6 +305,9 @@ bool is_pattern(const char *s);
 
 /* decide.c */
 bool common_advisory(const struct rein_policy *p, const struct common *c, const char *agent);
+/* One more who has to be asked besides; of a rule: if it wants more than that. */
+void decision_add(struct rein_decision *ret, const struct rein_demand *d);
+void decision_also(struct rein_decision *ret, const struct common *c);
 void decision_from(const struct rein_policy *p, const struct common *c, enum rein_decide decide,
 		   const char *agent, struct rein_decision *ret);
 void decision_deny(struct rein_decision *ret, const char *rule, const char *reason);

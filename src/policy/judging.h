@@ -40,6 +40,8 @@ struct judging {
 	bool best_unsure;
 	uint32_t best_start, best_end;
 	const struct rein_fact *best_fact;
+	const struct common *demands[REIN_DEMANDS]; /* rules that ask or hold, and not for anybody's yes */
+	size_t n_demands; /* so many there were */
 	const struct rule *trial; /* strictest of the advisory ones */
 	enum rein_decide trial_decide;
 	rein_considered_fn *fn;

@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -455,6 +456,42 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return rc;
 }
 
+static int by_path(const void *key, const void *elem)
+{
+	const struct rein_op *o = key;
+	const struct rein_change *x = elem;
+
+	if (o->root != x->root)
+		return o->root < x->root ? -1 : 1;
+	return rein_path_cmp(o->path, x->path);
+}
+
+/*
+ * The steps were written down when it was committed. What is left out since then has none; and a file that was
+ * accepted in place of the one that was left there (it was just compared) is the one to move.
+ */
+static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forward)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		struct rein_op *o = &ops->v[i];
+		const struct rein_change *x = c->n ? bsearch(o, c->v, c->n, sizeof(c->v[0]), by_path) : NULL;
+		bool whole = o->kind == REIN_OP_LIFT || o->kind == REIN_OP_DIRMETA;
+
+		if (x && x->skipped && !whole) {
+			rein_op_done(o);
+			continue;
+		}
+		if (x && x->top && !x->link_to && !forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_CREATE))
+			o->ino_new = x->after.ino;
+		if (x && x->top && !x->link_to && forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_DELETE))
+			o->ino_old = x->before.ino;
+		ops->v[n++] = *o;
+	}
+	ops->n = n;
+}
+
 static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
@@ -470,6 +507,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	    rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &was, err) < 0 ||
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
+	follow(&ops, c, forward);
 	return run(s, t, c, &ops, &d, forward, err);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -48,6 +49,7 @@ void rein_tx_done(struct rein_tx *t)
 	rein_free(t->action);
 	rein_free(t->agent);
 	rein_free(t->reason);
+	rein_reviews_done(&t->reviews);
 	if (t->dirfd > 0)
 		close(t->dirfd);
 	*t = (struct rein_tx){.dirfd = -1};
@@ -95,6 +97,14 @@ static int format(const struct rein_tx *t, struct rein_buf *b, struct rein_err *
 	put_num(b, "reach", (uint64_t)t->reach);
 	if (t->reason)
 		put(b, "reason", t->reason);
+	for (size_t i = 0; i < t->reviews.n; i++) {
+		const struct rein_review *r = &t->reviews.v[i];
+
+		put_num(b, "review", r->minimum);
+		put_num(b, "review.until", r->until_ns);
+		for (size_t k = 0; k < r->by.n; k++)
+			put(b, "review.by", r->by.v[k]);
+	}
 	for (size_t i = 0; i < t->argc; i++)
 		put(b, "arg", t->argv[i]);
 	for (size_t i = 0; i < t->nroots; i++) {
@@ -245,6 +255,26 @@ static int take_number(struct rein_tx *t, const char *key, uint64_t v)
 	return 0; /* unknown keys come from newer versions */
 }
 
+/* What cannot be read of a review is not left out: it would let pass what waits for it. */
+static int take_review(struct rein_tx *t, const char *key, const char *value)
+{
+	struct rein_review *r = t->reviews.n ? &t->reviews.v[t->reviews.n - 1] : NULL;
+	uint64_t v = 0;
+
+	if (rein_streq(key, "review")) {
+		r = rein_reviews_add(&t->reviews);
+		if (!r || !rein_parse_u64(value, UINT_MAX, &v))
+			return -1;
+		r->minimum = (unsigned)v;
+		return 0;
+	}
+	if (r && rein_streq(key, "review.until"))
+		return rein_parse_u64(value, UINT64_MAX, &r->until_ns) ? 0 : -1;
+	if (r && rein_streq(key, "review.by"))
+		return rein_strlist_add(&r->by, value);
+	return -1;
+}
+
 static int take_line(struct rein_tx *t, const char *key, const char *value)
 {
 	char *copy = unescape((char *)value);
@@ -264,6 +294,8 @@ static int take_line(struct rein_tx *t, const char *key, const char *value)
 				t->state = i;
 		return t->state ? 0 : -1;
 	}
+	if (rein_starts(key, "review"))
+		return take_review(t, key, copy);
 	own = rein_strdup(copy);
 	if (!own)
 		return -1;

@@ -7,18 +7,21 @@
 
 #define MAGIC 0x32504f52u /* "ROP2" */
 
+void rein_op_done(struct rein_op *o)
+{
+	rein_free(o->path);
+	rein_free(o->slot);
+	rein_free(o->old_slot);
+	rein_free(o->keep);
+	rein_attrs_done(&o->old);
+	rein_attrs_done(&o->new);
+	*o = (struct rein_op){0};
+}
+
 void rein_ops_done(struct rein_ops *ops)
 {
-	for (size_t i = 0; i < ops->n; i++) {
-		struct rein_op *o = &ops->v[i];
-
-		rein_free(o->path);
-		rein_free(o->slot);
-		rein_free(o->old_slot);
-		rein_free(o->keep);
-		rein_attrs_done(&o->old);
-		rein_attrs_done(&o->new);
-	}
+	for (size_t i = 0; i < ops->n; i++)
+		rein_op_done(&ops->v[i]);
 	rein_free(ops->v);
 	*ops = (struct rein_ops){0};
 }
@@ -108,12 +111,7 @@ static bool parse_one(struct rein_unpack *u, struct rein_ops *ops)
 		ops->v[ops->n++] = o;
 		return true;
 	}
-	rein_free(o.path);
-	rein_free(o.slot);
-	rein_free(o.old_slot);
-	rein_free(o.keep);
-	rein_attrs_done(&o.old);
-	rein_attrs_done(&o.new);
+	rein_op_done(&o);
 	return false;
 }
 

@@ -46,6 +46,7 @@ struct rein_ops {
 	size_t n, cap;
 };
 
+void rein_op_done(struct rein_op *o);
 void rein_ops_done(struct rein_ops *ops);
 struct rein_op *rein_ops_add(struct rein_ops *ops, uint32_t root, int kind, const char *path,
 			     const char *slot);

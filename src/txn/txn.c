@@ -419,6 +419,8 @@ static int fill_rest(const struct rein_state *s, const struct rein_tx *t, const 
 	to->end = t->end;
 	to->ended_ns = t->ended_ns;
 	to->reason = rein_asprintf("left out of %s", t->id);
+	if (rein_reviews_join(&to->reviews, &t->reviews) < 0)
+		return rein_err_nomem(err);
 	to->argv = rein_calloc(t->argc, sizeof(*to->argv));
 	for (; to->argv && to->argc < t->argc; to->argc++) {
 		to->argv[to->argc] = rein_strdup(t->argv[to->argc]);

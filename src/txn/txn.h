@@ -17,6 +17,7 @@
 #define REIN_TX_TXN_H
 
 #include "model/change.h"
+#include "model/review.h"
 #include "model/root.h"
 
 enum rein_tx_state {
@@ -45,6 +46,7 @@ struct rein_tx {
 	char *agent;  /* on whose behalf, or NULL */
 	int level, reach; /* of the command that named it; 0: nobody said */
 	char *reason; /* why it was held or discarded, or NULL */
+	struct rein_reviews reviews; /* that stand before its commit */
 	char **argv;
 	size_t argc;
 	struct rein_root *roots;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """schema.py docs/json.md: run every verb with --json in the current workspace and compare with the documented tables."""
 import json
+import os
 import re
 import socket
 import subprocess
@@ -91,6 +92,9 @@ if subprocess.run("rein help | grep -q '^  diff'", shell=True, check=False).retu
 sh("sh", "-c", "echo outside >>a")
 rein("TXN", "commit", "--json")
 rein("TXN", "commit", "--json", "--only", "b")
+rein("TXN", "discard", "--json")
+sh("sh", "-c", "printf 'version: 1\\nrules:\\n  - {id: x, match: {program: touch}, decide: hold, approvers: [x], expires: 1h}\\n' >\"$HOME/p.yaml\"")
+rein("RUN", "run", "--json", "-p", os.environ["HOME"] + "/p.yaml", "--", "touch", "reviewed", stderr=True)
 rein("TXN", "discard", "--json")
 rein("RUN", "run", "--json", "--on-failure", "discard", "--", "sh", "-c", "echo >>b; exit 1", stderr=True)
 rein("RUN", "run", "--json", "--timeout", "100ms", "--", "sleep", "9", stderr=True)

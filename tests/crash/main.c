@@ -81,11 +81,16 @@ static const char run_list[] =
 static const char second_list[] = "put second 0644 60 51\nappend modify 7 52\nunlink newname\n"
 				  "mkdir third 0755\nput third/x 0644 5 53\n";
 
+/* by somebody else, after the commit: other files under the same names, and one written over; not a directory's time */
+static const char edit_list[] = "put edit 0644 900 71\nutime edit 1300000000 1\nrename edit modify\n"
+				"put edit 0640 33 72\nutime edit 1300000000 2\nrename edit deep/er/more\n"
+				"append newname 12 73\nutime newname 1300000000 3\nutime deep/er 1200000000 3\n";
+
 static const char check_list[] = "put usable 0644 3 61\n";
 
 /* ---- a fixture: a fresh workspace and state ---- */
 
-enum which { BASE, DONE, SECOND, NTREES };
+enum which { BASE, DONE, SECOND, EDITED, NTREES };
 
 struct fixture {
 	const struct crash *c;
@@ -101,13 +106,22 @@ static bool all_succeeded(const char *out)
 	return !strcmp(out, "end\n");
 }
 
-static void fixture_make(const struct crash *c, struct fixture *x)
+/* Without Rein; stamp: every file of the tree gets a time that is always the same. */
+static void natively(const struct fixture *x, const char *list, bool stamp)
 {
-	const char *argv[] = {c->ops, "--stamp", "1", NULL};
+	const char *argv[] = {x->c->ops, stamp ? "--stamp" : NULL, "1", NULL};
 	struct lab_cmd cmd = {
-		.argv = argv, .who = &c->who, .in = setup_list, .in_n = sizeof(setup_list) - 1};
+		.argv = argv, .who = &x->c->who, .cwd = x->work, .in = list, .in_n = strlen(list)};
 	struct lab_result r;
 
+	lab_run(&cmd, &r);
+	if (r.status != 0 || !all_succeeded(r.out.p))
+		lab_die("cannot make the tree: %s%s", r.out.p, r.err.p);
+	lab_result_done(&r);
+}
+
+static void fixture_make(const struct crash *c, struct fixture *x)
+{
 	x->c = c;
 	x->base = lab_tmpdir("crash", &c->who);
 	x->work = lab_format("%s/work", x->base);
@@ -115,11 +129,7 @@ static void fixture_make(const struct crash *c, struct fixture *x)
 	x->state_env = lab_format("REIN_STATE=%s/state", x->base);
 	lab_mkdir(x->work, &c->who);
 	lab_mkdir(x->home_env + 5, &c->who);
-	cmd.cwd = x->work;
-	lab_run(&cmd, &r);
-	if (r.status != 0 || !all_succeeded(r.out.p))
-		lab_die("cannot make the tree: %s%s", r.out.p, r.err.p);
-	lab_result_done(&r);
+	natively(x, setup_list, true);
 	x->start = lab_filetime();
 }
 
@@ -221,6 +231,7 @@ static const struct words HOLD = {{"run", "--approve", "--hold", "-q", "@run"}},
 			  HOLD_SECOND = {{"run", "--approve", "--hold", "-q", "@second"}},
 			  CHECK = {{"run", "--approve", "--commit", "-q", "@check"}}, STATUS = {{"status"}},
 			  COMMIT = {{"commit"}}, UNDO = {{"undo"}}, REDO = {{"redo"}},
+			  UNDO_EDITED = {{"undo", "--theirs", "*"}},
 			  DISCARD = {{"discard"}}, GC = {{"gc", "--keep", "1"}};
 
 struct scenario {
@@ -232,6 +243,7 @@ struct scenario {
 	const struct words *from_before[3], *from_after[3];
 	enum which then_before[3], then_after[3];
 	bool alone; /* the command's own process only */
+	bool edited; /* after it was prepared somebody else changed files of it */
 	/*
 	 * Recovery is the faulted command: this one was killed before, at so many quarters of its
 	 * way. Either tree is right then.
@@ -251,6 +263,16 @@ struct scenario {
 static const struct scenario scenarios[] = {
 	{.name = "commit", .prepare = {&HOLD}, .faulted = &COMMIT, FROM_HELD},
 	{.name = "undo", .prepare = {&COMMIT_RUN}, .faulted = &UNDO, FROM_COMMITTED},
+	{.name = "undo-edited",
+	 .prepare = {&COMMIT_RUN},
+	 .edited = true,
+	 .faulted = &UNDO_EDITED,
+	 .before = EDITED,
+	 .after = BASE,
+	 .from_before = {&UNDO_EDITED, &REDO},
+	 .then_before = {BASE, EDITED},
+	 .from_after = {&REDO, &UNDO},
+	 .then_after = {EDITED, BASE}},
 	{.name = "redo",
 	 .prepare = {&COMMIT_RUN, &UNDO},
 	 .faulted = &REDO,
@@ -549,6 +571,8 @@ static void prepare(const struct crash *c, const struct scenario *s, struct fixt
 				st, r.err.p);
 		lab_result_done(&r);
 	}
+	if (s->edited)
+		natively(x, edit_list, false);
 }
 
 /* False when the command got through before the fault's turn came. */
@@ -634,7 +658,8 @@ static void enumerate(struct crash *c, const struct scenario *s, const struct fa
 /* What the trees look like when nothing goes wrong. */
 static void take_references(const struct crash *c, struct tree *trees)
 {
-	static const struct scenario plain = {.name = "reference"};
+	static const struct scenario plain = {.name = "reference"},
+				     edited = {.name = "reference", .prepare = {&COMMIT_RUN}, .edited = true};
 	static const struct words *const steps[] = {&COMMIT_RUN, &COMMIT_SECOND};
 	struct lab_text why = {0};
 	struct lab_result r;
@@ -653,6 +678,9 @@ static void take_references(const struct crash *c, struct tree *trees)
 	if (tree_equal(&trees[BASE], &trees[DONE], (struct tree_rules){0}, &why))
 		lab_die("the run changed nothing: this test would prove nothing");
 	lab_text_done(&why);
+	fixture_done(&x);
+	prepare(c, &edited, &x);
+	tree_take(&trees[EDITED], x.work, x.start);
 	fixture_done(&x);
 }
 
@@ -700,7 +728,7 @@ static char *path_of(const char *arg)
 /* What changes most and breaks worst, in a time people wait for. */
 static void take_daily_sample(struct crash *c)
 {
-	c->only = "commit,undo,run";
+	c->only = "commit,undo,undo-edited,run";
 	c->fault = "kill,full-disk,sync-eio";
 	c->sample = 13;
 }

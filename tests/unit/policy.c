@@ -219,7 +219,7 @@ static void test_words_of_strangers(void **state)
 	(void)state;
 	assert_string_equal(d.reason, "m\\x1b[2J");
 	assert_string_equal(d.instead, "i\\x1b[2J\\nrein: done");
-	assert_string_equal(d.approvers[0], "x\\x1b[2J");
+	assert_string_equal(d.demand.approvers[0], "x\\x1b[2J");
 	assert_string_equal(decide(p, "cat").instead, "use C:\\x");
 	rein_policy_free(p);
 }
@@ -293,9 +293,10 @@ static void test_project_and_environments(void **state)
 
 	(void)state;
 	assert_int_equal(d.decide, REIN_ASK);
-	assert_int_equal(d.minimum, 2);
-	assert_int_equal(d.n_approvers, 1);
-	assert_string_equal(d.approvers[0], "ops");
+	assert_int_equal(d.demand.minimum, 2);
+	assert_int_equal(d.demand.n_approvers, 1);
+	assert_string_equal(d.demand.approvers[0], "ops");
+	assert_int_equal(d.n_also, 1); /* the project's own, besides */
 	rein_policy_free(p);
 	p = with(user, "version: 1\nenvironment: elsewhere\n");
 	assert_int_equal(decide(p, "kubectl get pods").decide, REIN_DENY);
@@ -308,7 +309,67 @@ static void test_project_and_environments(void **state)
 	p = with(NULL, "version: 1\nenvironment: production\nenvironments: {production: {tier: approve, minimum: 3}}\n");
 	d = decide(p, "touch a");
 	assert_int_equal(d.decide, REIN_ASK);
-	assert_int_equal(d.minimum, 3);
+	assert_int_equal(d.demand.minimum, 3);
+	rein_policy_free(p);
+}
+
+/* The most specific rule has the word; who has to be asked is every rule's business. */
+static void test_demands_add_up(void **state)
+{
+	static const char user[] = "version: 1\n"
+				   "rules: [{id: all, match: {program: touch}, decide: ask, minimum: 2, approvers: [ops]}]\n";
+	static const char none[] = "version: 1\n";
+	struct rein_policy *p = with(user, "version: 1\n"
+					   "rules: [{id: mine, match: {program: touch, arguments: [a], path: [a]}, "
+					   "decide: ask, approvers: [me]}]\n");
+	struct rein_decision d = decide(p, "touch a");
+	char many[2000];
+	int n;
+
+	(void)state;
+	assert_string_equal(d.rule, "mine");
+	assert_int_equal(d.n_also, 1);
+	assert_int_equal(d.also[0].minimum, 2);
+	assert_string_equal(d.also[0].approvers[0], "ops");
+	assert_int_equal(decide(p, "touch b").n_also, 0);
+	assert_int_equal(decide(p, "touch b").demand.minimum, 2);
+	rein_policy_free(p);
+	/* a rule that only holds, where the rest of it is asked */
+	p = with("version: 1\nrules: [{id: h, match: {program: touch}, decide: hold, approvers: [ops]}]\n", none);
+	d = decide(p, "touch a; git push");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_true(d.by_default);
+	assert_int_equal(d.demand.n_approvers, 0);
+	assert_int_equal(d.n_also, 1);
+	d = decide(p, "touch a");
+	assert_int_equal(d.decide, REIN_HOLD);
+	assert_int_equal(d.demand.n_approvers, 1);
+	assert_int_equal(d.n_also, 0);
+	rein_policy_free(p);
+	/* an environment's, besides a rule's */
+	p = with("version: 1\nenvironment: production\n"
+		 "environments: {production: {tier: approve, approvers: [ops]}}\n"
+		 "rules: [{id: a, match: {program: touch}, decide: ask, approvers: [me]}]\n", none);
+	d = decide(p, "touch a");
+	assert_string_equal(d.demand.approvers[0], "me");
+	assert_int_equal(d.n_also, 1);
+	assert_string_equal(d.also[0].approvers[0], "ops");
+	rein_policy_free(p);
+	/* on trial, or for nobody in particular: nothing to add */
+	p = with("version: 1\nrules:\n"
+		 "  - {id: t, match: {program: touch}, decide: ask, minimum: 2, mode: advisory}\n"
+		 "  - {id: u, match: {program: touch, path: [a]}, decide: ask}\n", none);
+	d = decide(p, "touch a");
+	assert_int_equal(d.demand.minimum, 1);
+	assert_int_equal(d.n_also, 0);
+	rein_policy_free(p);
+	/* more than there is room for: nobody satisfies them */
+	n = snprintf(many, sizeof(many), "version: 1\nrules:\n");
+	for (int i = 0; i < REIN_DEMANDS + 2; i++)
+		n += snprintf(many + n, sizeof(many) - (size_t)n,
+			      "  - {id: r%d, match: {program: touch}, decide: ask, approvers: [a%d]}\n", i, i);
+	p = with(many, none);
+	assert_true(decide(p, "touch a").demand.minimum > 100);
 	rein_policy_free(p);
 }
 
@@ -854,7 +915,8 @@ int main(void)
 		cmocka_unit_test(test_allow_speaks_for_its_parts_only),
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
+		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_demands_add_up),
+		cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_words_of_strangers),
 		cmocka_unit_test(test_hosts_in_any_case),
 		cmocka_unit_test(test_options_in_part),

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See reverse.h. Only the list changes here, neither the tree nor the transaction. */
+#include "engine/reverse.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "engine/gitindex.h"
+#include "engine/merge.h"
+#include "sys/file.h"
+
+static bool is_plain(const struct rein_fp *fp)
+{
+	return !fp->mode || (!S_ISDIR(fp->mode) && fp->nlink == 1);
+}
+
+/* Done by a step of its own, which concerns no other name. */
+static bool stands_alone(const struct rein_change *x)
+{
+	return is_plain(&x->before) && is_plain(&x->after) && (!x->in_place || x->kind == REIN_CHANGE_META) &&
+	       !x->link_to && !x->through;
+}
+
+/*
+ * Take what is there for what the transaction left there: then it changes places with the other version, as
+ * that would have. There must be something, and of the same kind.
+ */
+static bool accept(const struct rein_tx *t, struct rein_change *x, bool forward, struct rein_fp *ret)
+{
+	const struct rein_fp *known = forward ? &x->before : &x->after;
+	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	return stands_alone(x) && x->kind != REIN_CHANGE_META && known->mode && real >= 0 &&
+	       rein_fp_at(real, x->path, ret, &ignored) == 0 && ret->mode && is_plain(ret) &&
+	       (ret->mode & S_IFMT) == (known->mode & S_IFMT);
+}
+
+static bool settle(const struct rein_tx *t, struct rein_changes *c, size_t i, bool forward, bool ours, bool theirs)
+{
+	struct rein_change *x = &c->v[i];
+	struct rein_fp now;
+
+	if (ours && x->top && stands_alone(x)) {
+		x->skipped = true;
+		return true;
+	}
+	/* first what it is, then what it says: whoever changes it meanwhile is found before anything moves */
+	if (!accept(t, x, forward, &now) || !(theirs || rein_gitindex_says_so(t, c, i)))
+		return false;
+	*(forward ? &x->before : &x->after) = now;
+	return true;
+}
+
+int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c, bool forward,
+			 const struct rein_strlist *ours, const struct rein_strlist *theirs, struct rein_err *err)
+{
+	int n = rein_tx_check(&e->state, t, c, forward, err), left = 0;
+
+	if (n <= 0)
+		return n;
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+
+		if (!x->clash || x->skipped)
+			continue;
+		if (settle(t, c, i, forward, rein_named(t, ours, x), rein_named(t, theirs, x)))
+			x->clash = REIN_CLASH_NONE;
+		else
+			left++;
+	}
+	if (left)
+		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, left, left == 1 ? "" : "s");
+	return 0;
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# An undo or a redo that finds something else than was left there: what is no later work, and what a person decides.
+# shellcheck disable=SC2030,SC2031
+load helper
+
+# all of a tree, as far as an undo brings it back
+tree() { find . -path ./.git -prune -o -printf '%y %m %p %l\n' | sort; find . -path ./.git -prune -o -type f -exec sha256sum {} + | sort; }
+number() { stat -c %i "$1"; }
+staged() { git ls-files --stage --debug | grep -v '^  '; }
+
+repository() { # [OPTION...]: three commits, the last of them in a box
+	git init -q "$@" .
+	echo 1 >a; echo 1 >b; git add .; git commit -qm one
+	echo 2 >a; git commit -qam two
+	rein run -q -- sh -c 'echo 3 >a; echo new >c; git add . && git commit -qm three'
+	eq head three "$(git log -1 --format=%s)"
+}
+
+@test "git writes its index anew, and nothing is in the way of an undo; what somebody staged is" {
+	repository
+	was=$(number .git/index)
+	git status >/dev/null
+	[ "$(number .git/index)" != "$was" ] || die "git had no reason to write it"
+	run -0 rein undo
+	eq head two "$(git log -1 --format=%s)"
+	eq a 2 "$(cat a)"
+	eq clean "" "$(git status --porcelain)"
+	git fsck --strict 2>&1 | { ! grep -v '^dangling\|^notice'; }
+	# the way back, with the index that git wrote meanwhile
+	run -0 rein redo
+	eq head three "$(git log -1 --format=%s)"
+	eq clean "" "$(git status --porcelain)"
+	echo mine >d; git add d
+	run -123 rein undo
+	has "$output" ".git/index"
+	has "$output" "--theirs PATH"
+	eq head three "$(git log -1 --format=%s)"
+	eq staged "A  d" "$(git status --porcelain)"
+}
+
+@test "every kind of index: versions 2, 3 and 4, the longer names of objects, caches of git's own, names of any length" {
+	for v in 2 4; do
+		mkdir "$v"; cd "$v"
+		git init -q .; git config index.version "$v"; git config core.untrackedCache true
+		long=$(printf 'x%.0s' {1..200}); mkdir -p "$long/$long/$long"; echo 1 >"$long/$long/$long/f"
+		for i in 1 12 123 1234 12345 123456 1234567 12345678; do echo "$i" >"n$i"; done
+		git add .; git commit -qm one
+		rein run -q -w . -- sh -c 'echo 2 >n1; echo 2 >m; git add m; git commit -qam two'
+		was=$(number .git/index)
+		git status >/dev/null
+		[ "$(number .git/index)" != "$was" ] || die "$v: git had no reason to write it"
+		run -0 rein undo
+		eq "$v" one "$(git log -1 --format=%s)"
+		cd ..
+	done
+	mkdir three; cd three
+	git init -q .; echo 1 >a; git add a; git commit -qm one
+	rein run -q -w . -- sh -c 'echo later >i; git add -N i; echo 2 >a; git add a' # intent to add: version 3
+	eq version 3 "$(od -An -tu1 -j7 -N1 .git/index | tr -d ' ')"
+	git status >/dev/null
+	run -0 rein undo
+	[ ! -e i ]
+	cd ..
+	mkdir sha; cd sha
+	need "git knows only SHA-1" git init -q --object-format=sha256 .
+	echo 1 >a; git add a; git commit -qm one
+	rein run -q -w . -- sh -c 'echo 2 >a; git commit -qam two'
+	was=$(number .git/index)
+	git status >/dev/null
+	[ "$(number .git/index)" != "$was" ] || die "sha256: git had no reason to write it"
+	run -0 rein undo
+	eq sha256 one "$(git log -1 --format=%s)"
+}
+
+@test "an index that says anything else is later work: staged, unstaged, a mode, a flag, a conflict, or no index at all" {
+	repository
+	for how in 'git rm -q --cached b' 'git update-index --chmod=+x b' 'git update-index --assume-unchanged b' \
+		'git update-index --skip-worktree b' 'echo z >b; git add b' 'git add -N e' 'echo DIRC >.git/index' ': >.git/index' \
+		'truncate -s -1 .git/index'; do
+		cp -p .git/index "$T/index"; cp -p b "$T/b"; : >e
+		eval "$how"
+		run -123 rein undo
+		has "$output" ".git/index"
+		rm e
+		cat "$T/index" >.git/index; cp -p "$T/b" b
+	done
+}
+
+@test "of a file that is called index and is none of git's, every change counts" {
+	echo 1 >index
+	rein run -q -- sh -c 'echo 2 >index'
+	cp index "$T/index"; cp "$T/index" index
+	run -123 rein undo
+}
+
+@test "held meanwhile: an index that git wrote anew is no conflict for a commit, one with something staged is" {
+	git init -q .; echo 1 >a; echo 1 >b; git add .; git commit -qm one
+	rein run -q --hold -- sh -c 'echo 2 >a; git commit -qam two'
+	touch b; git status >/dev/null
+	run -0 rein commit
+	eq head two "$(git log -1 --format=%s)"
+	rein run -q --hold -- sh -c 'echo 3 >a; git commit -qam three'
+	echo mine >c; git add c
+	run -123 rein commit
+	has "$output" ".git/index"
+	eq head two "$(git log -1 --format=%s)"
+}
+
+@test "a file that was edited later: --theirs undoes it all the same, and redo brings the edit back" {
+	echo 1 >f; echo 1 >g
+	rein run -q -- sh -c 'echo 2 >f; echo 2 >g; echo 2 >new'
+	echo edited >>f; echo edited >new.tmp; mv new.tmp new
+	later=$(tree)
+	run -123 rein undo
+	run -123 rein undo --theirs f
+	has "$output" new
+	hasnt "$output" " f:"
+	eq "nothing happened" "$later" "$(tree)"
+	run -0 rein undo --theirs '*'
+	eq f 1 "$(cat f)"; eq g 1 "$(cat g)"; [ ! -e new ]
+	run -0 rein redo
+	eq "with the edits" "$later" "$(tree)"
+	# now they are its own
+	run -0 rein undo
+	eq f 1 "$(cat f)"; [ ! -e new ]
+	# the way forward has the same: a file of before that changed while it was undone
+	echo other >f
+	run -123 rein redo
+	run -0 rein redo --theirs f
+	eq f "$(printf '2\nedited')" "$(cat f)"
+	run -0 rein undo
+	eq "what was there" other "$(cat f)"
+	command rein audit verify >/dev/null
+}
+
+@test "--ours leaves a file as it is, and undoes the rest; redo leaves it, too" {
+	echo 1 >f; echo 1 >g; echo 1 >gone; echo 1 >mode; chmod 644 mode
+	rein run -q -- sh -c 'echo 2 >f; echo 2 >g; rm gone; echo 2 >new; chmod 600 mode'
+	echo edited >f; echo mine >gone; echo edited >new; chmod 640 mode
+	run -123 rein undo --ours f
+	run -0 rein undo --ours f --ours gone --ours new --ours mode
+	eq f edited "$(cat f)"; eq g 1 "$(cat g)"; eq gone mine "$(cat gone)"; eq new edited "$(cat new)"; eq mode 640 "$(stat -c %a mode)"
+	run -0 rein redo
+	eq f edited "$(cat f)"; eq g 2 "$(cat g)"; eq gone mine "$(cat gone)"
+	run -0 rein undo
+	eq g 1 "$(cat g)"
+	run -0 rein show
+}
+
+@test "what can be neither stays a conflict: directories, files with several names, what is gone, what is of another kind" {
+	mkdir d; echo 1 >d/x; echo 1 >linked; ln linked other; echo 1 >file; echo 1 >lost
+	rein run -q -- sh -c 'rm -r d; mkdir made; echo 1 >made/in; echo 2 >linked; echo 2 >file; echo 2 >lost'
+	before=$(tree)
+	check() {
+		run -123 rein undo --theirs "$1" --ours nothing
+		run -123 rein undo --theirs '**'
+		has "$output" "$1"
+	}
+	mkdir d; check d; rmdir d
+	echo later >made/added; check made; rm made/added
+	cp -p linked "$T/linked"; echo later >>linked; check linked; cat "$T/linked" >linked; touch -r "$T/linked" linked
+	cp -p file "$T/file"; rm file; mkdir file; check file; rmdir file; cp -p "$T/file" file
+	rm lost; check lost; echo 2 >lost
+	eq "nothing happened" "$before" "$(tree)"
+}
