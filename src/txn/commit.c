@@ -125,8 +125,8 @@ static int close_journal(const struct rein_state *s, const struct rein_tx *t, st
 }
 
 /*
- * The list of what is held stays as it is until the commit is done: what was left out, or settled in
- * another way, is so for this one attempt. What is to be committed is written beside it, for recovery.
+ * The list of a transaction stays as it is until the commit, undo or redo is done: what was left out, or
+ * settled in another way, is so for this one attempt. What is chosen is written beside it, for recovery.
  */
 static int save_chosen(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err)
 {
@@ -143,7 +143,7 @@ static int load_chosen(const struct rein_tx *t, struct rein_changes *ret, struct
 {
 	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
 
-	if (t->state != REIN_TX_HELD || faccessat(t->dirfd, "chosen", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (t->state == REIN_TX_RUNNING || faccessat(t->dirfd, "chosen", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return rein_tx_changes(t, ret, err);
 	if (rein_file_read(t->dirfd, "chosen", &b, err) < 0 ||
 	    rein_changes_parse((struct rein_str){b.p, b.n}, ret, err) < 0)
@@ -157,7 +157,7 @@ static int load_chosen(const struct rein_tx *t, struct rein_changes *ret, struct
 	return 0;
 }
 
-/* It is committed: nothing of the attempt is needed any more. */
+/* It is done: nothing of the attempt is needed any more. */
 static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d)
 {
 	struct rein_err ignored = {0};
@@ -167,13 +167,14 @@ static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d
 		rein_tree_remove(d->store[i], "left", &ignored);
 }
 
-/* It is held as before; where the content cannot be put back now, the next attempt begins with that. */
+/* It is as before; where the content of a held one cannot be put back now, the next attempt begins with that. */
 static void take_back_attempt(const struct rein_tx *t, const struct rein_changes *c)
 {
 	struct rein_err ignored = {0};
 
 	unlinkat(t->dirfd, "chosen", 0);
-	rein_put_back(t, c, &ignored);
+	if (t->state == REIN_TX_HELD || t->state == REIN_TX_RUNNING)
+		rein_put_back(t, c, &ignored);
 }
 
 static void refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
@@ -206,18 +207,18 @@ static void refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d,
 static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
 			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
 {
-	auto_(rein_changes_done) struct rein_changes held = {0};
-	bool was_held = t->state == REIN_TX_HELD;
+	auto_(rein_changes_done) struct rein_changes whole = {0};
+	bool has_own = t->state != REIN_TX_RUNNING; /* beside the chosen ones */
 	struct rein_err ignored = {0};
 	struct rein_moved moved;
 
-	if (was_held && rein_tx_changes(t, &held, &ignored) < 0)
+	if (has_own && rein_tx_changes(t, &whole, &ignored) < 0)
 		return;
 	rein_moved_open(s, &moved);
 	refresh_list(&moved, d, c, forward);
-	refresh_list(&moved, d, &held, forward);
+	refresh_list(&moved, d, &whole, forward);
 	rein_moved_close(s, &moved);
-	rein_tx_save_changes(t, was_held ? &held : c, true, &ignored);
+	rein_tx_save_changes(t, has_own ? &whole : c, true, &ignored);
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -500,6 +501,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
 	auto_close int lock = -1;
 	bool was;
+	int rc;
 
 	if (rein_journal_lock(s, &lock, err) < 0 || refuse_stuck(s, t, err) < 0 || rein_tx_still(s, t, err) < 0 ||
 	    check_again(s, t, c, forward, err) < 0 ||
@@ -508,7 +510,10 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	follow(&ops, c, forward);
-	return run(s, t, c, &ops, &d, forward, err);
+	rc = save_chosen(t, c, err) < 0 ? -err->code : run(s, t, c, &ops, &d, forward, err);
+	if (rc < 0 && !rein_tx_stuck(s, t->id))
+		take_back_attempt(t, c);
+	return rc;
 }
 
 static int reverse(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c, bool forward,
@@ -567,8 +572,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 		refresh_back(s, &t, &d, &c, forward);
 		if (unlinkat(s->journal_fd, id, 0) < 0)
 			return rein_err_errno(err, "remove '%s'", id);
-		if (t.state == REIN_TX_HELD)
-			take_back_attempt(&t, &c);
+		take_back_attempt(&t, &c);
 		return 0;
 	}
 	rein_changes_sum(&c, &t.sum);
