@@ -86,6 +86,10 @@ static void consider(struct judging *j, const struct rule *r, const struct hit *
 		j->covered.bits[0] |= h->parts.bits[0];
 		j->covered.bits[1] |= h->parts.bits[1];
 	}
+	if (d != REIN_ALLOW && r->c.layer != REIN_LAYER_PROJECT && (!j->elder || d < j->elder_decide)) {
+		j->elder = r;
+		j->elder_decide = d;
+	}
 	if (!j->best || d < j->best_decide || (d == j->best_decide && j->best_unsure && h->m == MATCH_YES)) {
 		j->best = r;
 		j->best_decide = d;
@@ -166,12 +170,34 @@ void decision_from(const struct rein_policy *p, const struct common *c, enum rei
 	ret->expires_ns = c->expires_ns;
 }
 
+void decision_keep(struct rein_decision *ret, const struct common *c)
+{
+	if (c->approvers.n) {
+		ret->approvers = c->approvers.v;
+		ret->n_approvers = c->approvers.n;
+	}
+	if (c->minimum > ret->minimum)
+		ret->minimum = (unsigned)c->minimum;
+	if (c->expires_ns && (!ret->expires_ns || c->expires_ns < ret->expires_ns))
+		ret->expires_ns = c->expires_ns;
+}
+
+/* A rule of a project, or the rest of a longer command, does not change whose yes a rule wants. */
+static void keep_demands(const struct judging *j, struct rein_decision *ret)
+{
+	if (j->best && j->best_decide != REIN_ALLOW)
+		decision_keep(ret, &j->best->c);
+	if (j->elder && j->best->c.layer == REIN_LAYER_PROJECT)
+		decision_keep(ret, &j->elder->c);
+}
+
 static void by_rule(const struct judging *j, struct rein_decision *ret)
 {
 	const struct rule *r = j->best;
 	const struct rein_fact *f = j->best_fact;
 
 	decision_from(j->p, &r->c, j->best_decide, j->f->agent, ret);
+	keep_demands(j, ret);
 	ret->unsure = j->best_unsure;
 	ret->start = j->best_start;
 	ret->end = j->best_end;
@@ -238,7 +264,7 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 
 	if (tier == ENV_NOTIFY && ret->decide > REIN_ASK && j->v->reach > REIN_REACH_CONTAINED) {
 		ret->notify = true;
-		ret->notify_ns = e->wait_ns ? e->wait_ns : 5000000000ull;
+		ret->notify_ns = announced_ns(e);
 	}
 	if (tier != ENV_APPROVE)
 		return;
@@ -259,7 +285,9 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 			   j->environment);
 	}
 	if (e && ret->decide == REIN_ASK) {
-		if (!ret->n_approvers) {
+		/* nor does a project's rule say who approves where others said it */
+		if (!ret->n_approvers ||
+		    (e->approvers.n && ret->layer == REIN_LAYER_PROJECT && !(j->elder && j->elder->c.approvers.n))) {
 			ret->approvers = e->approvers.v;
 			ret->n_approvers = e->approvers.n;
 		}
@@ -332,8 +360,10 @@ static void judge(struct judging *j, struct rein_decision *ret)
 		by_rule(j, ret);
 	if (rest(j, &level, &reach, &worst)) {
 		by_default(j, level, reach, worst, &left);
-		if (!j->best || left.decide < ret->decide || (left.decide == ret->decide && j->best_unsure))
+		if (!j->best || left.decide < ret->decide || (left.decide == ret->decide && j->best_unsure)) {
 			*ret = left;
+			keep_demands(j, ret);
+		}
 	}
 	ret->level = j->v->level;
 	ret->reach = j->v->reach;

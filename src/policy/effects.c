@@ -207,6 +207,7 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 		   struct rein_decision *ret)
 {
 	const char *environment = o->who.environment ? o->who.environment : p->settings.environment;
+	const struct common *elder = NULL; /* the first of those that are not a project's */
 	bool chosen = false;
 
 	*ret = (struct rein_decision){.decide = REIN_ALLOW, .tier = REIN_TIER_LOW, .rule = "effects",
@@ -226,6 +227,8 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 			}
 			continue;
 		}
+		if (!elder && r->c.layer != REIN_LAYER_PROJECT)
+			elder = &r->c;
 		if (chosen && d >= ret->decide) /* sorted: the first of a kind is the most specific */
 			continue;
 		chosen = true;
@@ -234,6 +237,8 @@ static void choose(const struct rein_policy *p, const struct rein_outcome *o, co
 		ret->matched = tallies[i].count;
 		explain(r, &tallies[i], o, ret);
 	}
+	if (chosen && ret->layer == REIN_LAYER_PROJECT && elder)
+		decision_keep(ret, elder);
 	if (ret->would && ret->would_decide >= ret->decide)
 		ret->would = false;
 	ret->advisory = p->settings.advisory;

@@ -196,6 +196,7 @@ struct document {
 		const char *profile;
 		VEC(struct profile) profiles;
 		struct rein_policy_limits own;
+		struct rein_policy_limits most; /* [P3]: what a project says; over no profile, only under it */
 	} limits;
 	VEC(struct environment) environments;
 	struct defaults defaults[REIN_LEVEL__MAX];
@@ -308,6 +309,10 @@ void decision_from(const struct rein_policy *p, const struct common *c, enum rei
 		   const char *agent, struct rein_decision *ret);
 void decision_deny(struct rein_decision *ret, const char *rule, const char *reason);
 void set_reason(struct rein_decision *ret, const char *fmt, ...) REIN_PRINTF(2, 3);
+/* whoever decides, what the rule demands of those who approve stays demanded */
+void decision_keep(struct rein_decision *ret, const struct common *c);
 const struct environment *find_environment(const struct rein_policy *p, const char *name);
+uint64_t announced_ns(const struct environment *e);
+void limits_shown(const struct rein_policy *p, struct rein_policy_limits *to);
 
 #endif

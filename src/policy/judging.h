@@ -35,11 +35,13 @@ struct judging {
 	char (*paths)[1280]; /* absolute targets of the facts; "" none, "\001" not known */
 	struct rein_fact everything; /* stands for the whole */
 	struct parts covered;
-	const struct rule *best, *cover; /* strictest; strictest that covers */
+	const struct rule *best; /* strictest */
 	enum rein_decide best_decide;
 	bool best_unsure;
 	uint32_t best_start, best_end;
 	const struct rein_fact *best_fact;
+	const struct rule *elder; /* strictest that restricts, a project's left out */
+	enum rein_decide elder_decide;
 	const struct rule *trial; /* strictest of the advisory ones */
 	enum rein_decide trial_decide;
 	rein_considered_fn *fn;

@@ -70,6 +70,32 @@ static struct rein_decision decide(const struct rein_policy *p, const char *text
 				 d_.rule, d_.reason, rein_decide_name(want));                      \
 	} while (0)
 
+static void add_change(struct rein_changes *c, const char *path, int kind, uint32_t mode)
+{
+	struct rein_change *x = rein_changes_add(c, 0, rein_strdup(path));
+
+	assert_non_null(x);
+	x->kind = (uint8_t)kind;
+	x->top = true;
+	if (kind == REIN_CHANGE_DELETED)
+		x->before.mode = mode;
+	else
+		x->after.mode = mode;
+}
+
+static struct rein_decision judge(const struct rein_policy *p, struct rein_changes *c, uint64_t files,
+				  const struct rein_change_fact *facts)
+{
+	struct rein_root root = {.real = (char *)(uintptr_t)"/home/me/work"};
+	struct rein_outcome o = {.changes = c, .roots = &root, .nroots = 1, .facts = facts, .tree_files = files,
+				 .workspace = "/home/me/work", .home = "/home/me"};
+	struct rein_decision d;
+
+	assert_int_equal(rein_policy_judge_effects(p, &o, &d), 0);
+	rein_changes_done(c);
+	return d;
+}
+
 static void test_zeroed_memory_denies(void **state)
 {
 	struct rein_decision d = {0};
@@ -312,6 +338,194 @@ static void test_project_and_environments(void **state)
 	rein_policy_free(p);
 }
 
+/* [P3]: each of the ways in which being elsewhere would loosen */
+static void test_project_moves(void **state)
+{
+	static const struct {
+		const char *user, *to;
+		bool moves;
+	} cases[] = {
+		{"environment: production\n", "development", false}, /* a lower tier */
+		{"environment: production\n", "nowhere", true},	    /* nobody knows it: the highest */
+		{"", "production", true},
+		{"environment: one\nenvironments: {one: {tier: approve, minimum: 2}, two: {tier: approve}}\n", "two", false},
+		{"environment: one\nenvironments: {one: {tier: approve}, two: {tier: approve, minimum: 2}}\n", "two", true},
+		{"environment: one\nenvironments: {one: {tier: approve, approvers: [ops]}, two: {tier: approve, approvers: [me]}}\n",
+		 "two", false},
+		{"environment: one\nenvironments: {one: {tier: approve}, two: {tier: approve, approvers: [me]}}\n", "two", true},
+		{"environment: one\nenvironments: {one: {tier: notify, wait: 1h}, two: {tier: notify}}\n", "two", false},
+		{"environment: one\nenvironments: {one: {tier: notify}, two: {tier: notify, wait: 1h}}\n", "two", true},
+		{"rules: [{id: a, match: {program: x, environment: staging}, decide: allow}]\n", "staging", false},
+		{"rules: [{id: a, match: {program: x, environment: [staging, development]}, decide: allow}]\n", "staging", true},
+		{"rules: [{id: a, match: {program: x, environment: development}, decide: allow}]\n", "staging", true},
+		{"effects: [{id: a, match: {path: [x], environment: development}, decide: hold}]\n", "staging", false},
+		{"effects: [{id: a, match: {path: [x], environment: staging}, decide: hold}]\n", "staging", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *user = rein_asprintf("version: 1\n%s", cases[i].user);
+		auto_free char *project = rein_asprintf("version: 1\nenvironment: %s\n", cases[i].to);
+		struct rein_policy *p = with(user, project);
+		struct rein_policy_settings s;
+
+		rein_policy_settings(p, &s);
+		if (rein_streq(s.environment, cases[i].to) != cases[i].moves)
+			fail_msg("%zu: from '%s' to '%s': %s", i, cases[i].user, cases[i].to, s.environment);
+		rein_policy_free(p);
+	}
+}
+
+/* [P3]: the time in which somebody can cancel is not a project's to shorten, nor where nobody named it */
+static void test_project_and_announcements(void **state)
+{
+	static const struct {
+		const char *user, *project;
+		uint64_t seconds;
+	} cases[] = {
+		{"", "staging: {tier: notify, wait: 1ms}", 5},
+		{"environments: {staging: {tier: notify}}\n", "staging: {tier: notify, wait: 1ms}", 5},
+		{"environments: {staging: {tier: notify, wait: 20s}}\n", "staging: {tier: notify}", 20},
+		{"environments: {staging: {tier: notify, wait: 20s}}\n", "staging: {tier: notify, wait: 60s}", 60},
+		{"", "development: {tier: notify, wait: 1s}", 1}, /* where nothing was announced before */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *user = rein_asprintf("version: 1\nrules: [{id: a, match: {program: git}, decide: allow}]\n%s",
+						     cases[i].user);
+		auto_free char *project = rein_asprintf("version: 1\nenvironments: {%s}\n", cases[i].project);
+		struct rein_policy *p = with(user, project);
+		struct rein_decision d = decide_as(p, NULL, "git push", (struct rein_verdict_facts){
+			.environment = strstr(cases[i].project, "staging") ? "staging" : "development"});
+
+		assert_int_equal(d.decide, REIN_ALLOW);
+		assert_true(d.notify);
+		assert_int_equal(d.notify_ns, cases[i].seconds * 1000000000);
+		/* what stays in the box is not announced, nor what is asked anyway */
+		assert_false(decide_as(p, NULL, "touch a", (struct rein_verdict_facts){.environment = "staging"}).notify);
+		assert_false(decide_as(p, NULL, "npm publish", (struct rein_verdict_facts){.environment = "staging"}).notify);
+		rein_policy_free(p);
+	}
+}
+
+/* [P3]: whose yes it takes is not a project's to say where somebody else said it */
+static void test_project_and_approvers(void **state)
+{
+	static const char user[] = "version: 1\n"
+				   "environments: {production: {tier: approve, approvers: [ops], minimum: 2}}\n"
+				   "rules:\n"
+				   "  - {id: r, match: {program: git}, decide: ask, approvers: [ops], minimum: 2, expires: 1h}\n"
+				   "  - {id: h, match: {program: make}, decide: hold, approvers: [ops]}\n"
+				   "  - {id: m, match: {program: tool, subcommand: go}, decide: deny, approvers: [ops]}\n"
+				   "effects: [{id: e, match: {path: [\"*.c\"]}, decide: hold, approvers: [ops], minimum: 2}]\n";
+	struct rein_policy *p = with(user, "version: 1\nrules:\n"
+					   "  - {id: a, match: {program: git, subcommand: push}, decide: ask, approvers: [me], expires: 9h}\n"
+					   "  - {id: b, match: {program: make, arguments: [all]}, decide: ask, approvers: [me], minimum: 3}\n"
+					   "  - {id: c, match: {program: touch}, decide: ask, approvers: [me]}\n"
+					   "effects: [{id: d, match: {path: [\"a.c\"], type: file}, decide: hold, approvers: [me]}]\n");
+	struct rein_verdict_facts production = {.environment = "production", .minute = 600, .weekday = 2};
+	struct rein_changes c = {0};
+	struct rein_decision d = decide(p, "git push");
+
+	(void)state;
+	assert_string_equal(d.rule, "a");
+	assert_string_equal(d.approvers[0], "ops");
+	assert_int_equal(d.minimum, 2);
+	assert_int_equal(d.expires_ns, 3600ull * 1000000000);
+	d = decide(p, "make all");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_string_equal(d.approvers[0], "ops");
+	assert_int_equal(d.minimum, 3);
+	d = decide(p, "touch a");
+	assert_string_equal(d.approvers[0], "me"); /* nobody else asks for anybody */
+	d = decide_as(p, NULL, "touch a", production);
+	assert_string_equal(d.approvers[0], "ops");
+	assert_int_equal(d.minimum, 2);
+	/* what else is in the command changes nothing: it is asked, and by no rule, but of them */
+	d = decide(p, "make x; kubectl delete namespace prod");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_string_equal(d.approvers[0], "ops");
+	d = decide(p, "tool \"$1\"; kubectl delete namespace prod");
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_string_equal(d.approvers[0], "ops");
+	add_change(&c, "a.c", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	d = judge(p, &c, 100, NULL);
+	assert_string_equal(d.rule, "d");
+	assert_string_equal(d.approvers[0], "ops");
+	assert_int_equal(d.minimum, 2);
+	rein_policy_free(p);
+}
+
+/* [P3]: smaller ones count, larger ones do not, whether a profile or a number stood there before */
+static void test_project_limits(void **state)
+{
+	static const struct {
+		const char *user, *project;
+		uint64_t memory, processes;
+	} cases[] = {
+		{"", "{memory: 64M}", 64 << 20, 0},
+		{"{memory: 128M, processes: 9}", "{memory: 64M, processes: 99}", 64 << 20, 9},
+		{"{memory: 128M}", "{profile: untrusted}", 128 << 20, 32},
+		{"{profile: untrusted}", "{memory: 64G, processes: 9}", 256 << 20, 9},
+		{"{profile: untrusted}", "{profile: build}", 256 << 20, 32},
+		{"{profile: untrusted}", "{profiles: {untrusted: {memory: 64G, processes: 9}}}", 256 << 20, 9},
+		{"{profile: untrusted, memory: 128M}", "{profile: code, memory: 64G}", 128 << 20, 32},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *user = *cases[i].user ? rein_asprintf("version: 1\nlimits: %s\n", cases[i].user) : NULL;
+		auto_free char *project = rein_asprintf("version: 1\nlimits: %s\n", cases[i].project);
+		auto_buf struct rein_buf b = REIN_BUF(1 << 20);
+		struct rein_policy *p = with(user, project), *again = NULL;
+		struct rein_policy_settings s;
+		struct rein_err err = {0};
+
+		rein_policy_settings(p, &s);
+		assert_int_equal(s.limits.memory_bytes, cases[i].memory);
+		assert_int_equal(s.limits.processes, cases[i].processes);
+		/* and so it is shown */
+		rein_policy_format(p, &b);
+		assert_int_equal(rein_policy_new_empty(&again, &err), 0);
+		assert_int_equal(rein_policy_add(again, REIN_LAYER_USER, "again", (struct rein_str){b.p, b.n}, &err), 0);
+		assert_int_equal(rein_policy_seal(again, &err), 0);
+		rein_policy_settings(again, &s);
+		assert_int_equal(s.limits.memory_bytes, cases[i].memory);
+		assert_int_equal(s.limits.processes, cases[i].processes);
+		rein_policy_free(again);
+		rein_policy_free(p);
+	}
+}
+
+/* [P3]: a rule of the same id stands beside the other one; what a project tightens elsewhere holds */
+static void test_project_replaces_nothing(void **state)
+{
+	struct rein_policy *p = with("version: 1\nmode: advisory\nnetwork: {mode: open, up: 10M, max: 1G/1h}\n"
+				     "rules: [{id: x, match: {program: touch}, decide: deny}]\n"
+				     "effects: [{id: y, match: {path: [a]}, decide: deny}]\n",
+				     "version: 1\nmode: enforce\nnetwork: {mode: none, up: 20M, max: 2G/1h}\non_failure: discard\n"
+				     "rules: [{id: x, match: {program: touch}, decide: ask}]\n"
+				     "effects: [{id: y, match: {path: [a]}, decide: hold}, {id: effects.ci, off: true}]\n");
+	struct rein_changes c = {0};
+	struct rein_policy_settings s;
+
+	(void)state;
+	rein_policy_settings(p, &s);
+	assert_false(s.advisory);
+	assert_int_equal(s.net, REIN_POLICY_NET_NONE);
+	assert_int_equal(s.net_sent.bytes, 10 << 20);
+	assert_int_equal(s.net_all.bytes, 1 << 30);
+	assert_int_equal(s.on_failure, REIN_FAILURE_DISCARD);
+	EXPECT(p, "touch a", REIN_DENY);
+	add_change(&c, "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	assert_int_equal(judge(p, &c, 100, NULL).decide, REIN_DENY);
+	c = (struct rein_changes){0};
+	add_change(&c, ".github/workflows/ci.yml", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	assert_string_equal(judge(p, &c, 100, NULL).rule, "effects.ci");
+	rein_policy_free(p);
+}
+
 static void test_project_only_tightens(void **state) /* [P3] */
 {
 	static const char project[] = "version: 1\n"
@@ -537,32 +751,6 @@ static void test_on_trial(void **state) /* B6 */
 	}
 	assert_in_range(enforced, 400, 600);
 	rein_policy_free(p);
-}
-
-static void add_change(struct rein_changes *c, const char *path, int kind, uint32_t mode)
-{
-	struct rein_change *x = rein_changes_add(c, 0, rein_strdup(path));
-
-	assert_non_null(x);
-	x->kind = (uint8_t)kind;
-	x->top = true;
-	if (kind == REIN_CHANGE_DELETED)
-		x->before.mode = mode;
-	else
-		x->after.mode = mode;
-}
-
-static struct rein_decision judge(const struct rein_policy *p, struct rein_changes *c, uint64_t files,
-				  const struct rein_change_fact *facts)
-{
-	struct rein_root root = {.real = (char *)(uintptr_t)"/home/me/work"};
-	struct rein_outcome o = {.changes = c, .roots = &root, .nroots = 1, .facts = facts, .tree_files = files,
-				 .workspace = "/home/me/work", .home = "/home/me"};
-	struct rein_decision d;
-
-	assert_int_equal(rein_policy_judge_effects(p, &o, &d), 0);
-	rein_changes_done(c);
-	return d;
 }
 
 static void test_effects(void **state)
@@ -860,6 +1048,11 @@ int main(void)
 		cmocka_unit_test(test_options_in_part),
 		cmocka_unit_test(test_options_before_a_subcommand),
 		cmocka_unit_test(test_project_and_environments),
+		cmocka_unit_test(test_project_moves),
+		cmocka_unit_test(test_project_and_announcements),
+		cmocka_unit_test(test_project_and_approvers),
+		cmocka_unit_test(test_project_limits),
+		cmocka_unit_test(test_project_replaces_nothing),
 		cmocka_unit_test(test_broken_policy_denies),
 		cmocka_unit_test(test_errors_say_what_was_meant),
 		cmocka_unit_test(test_alerts_of_layers),
