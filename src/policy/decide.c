@@ -333,6 +333,7 @@ static void set_programs(struct judging *j)
 		struct rein_str name = j->v->calls[i].words[0], base = base_of(name);
 
 		j->program_bits |= name_bit(name) | name_bit(base);
+		j->program_unsure |= name.n > WORD_LONG; /* its name was not looked for */
 		for (size_t k = 0; k < name.n && !j->program_unsure; k++)
 			j->program_unsure = name.p[k] >= REIN_WORD_ANY && name.p[k] <= REIN_WORD_ONE;
 	}

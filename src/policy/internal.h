@@ -11,6 +11,7 @@
 #include "model/event.h"
 #include "policy/policy.h"
 
+#define WORD_LONG    4096 /* of a word no more is compared: no path and no name of a program is longer */
 #define POLICY_BYTES (4u << 20) /* one file */
 #define POLICY_DEPTH 12
 #define POLICY_KEYS  2000 /* of one map */

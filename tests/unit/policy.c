@@ -210,6 +210,258 @@ static void test_long_words(void **state) /* [P5] */
 	rein_policy_free(p);
 }
 
+/* [P2]: a rule that is sure is not kept quiet by a more specific one that is not */
+static void test_sure_after_unsure(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: a, match: {program: git, subcommand: push, flags: [--force]}, decide: deny}\n"
+				     "  - {id: b, match: {program: git, arguments: [\"secret*\"]}, decide: deny}\n", NULL);
+
+	(void)state;
+	EXPECT(p, "git push --f", REIN_ASK);
+	EXPECT(p, "git push --f secrets", REIN_DENY);
+	rein_policy_free(p);
+}
+
+/* [P5]: of paths */
+static void test_paths_in_part(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: tree, match: {path: [/srv/data/**, priv/**]}, decide: deny}\n"
+				     "  - {id: key, match: {path: [\"conf/?.key\", \"/opt/**/key\", \"~/.store/**\", \"~\"]}, decide: deny}\n"
+				     "  - {id: name, match: {path: [\"*.zap\", \".hid*\"], except: [\"pub/**\"]}, decide: deny}\n", NULL);
+	char text[2048];
+
+	(void)state;
+	/* a directory is what is in it, too */
+	EXPECT(p, "chmod -R 777 /srv/data", REIN_DENY);
+	EXPECT(p, "chmod -R 777 priv", REIN_DENY);
+	EXPECT(p, "cat /srv/data/x", REIN_DENY);
+	EXPECT(p, "cat privx", REIN_ALLOW);
+	EXPECT(p, "cat /srv/datax", REIN_ALLOW);
+	/* deleted is also what lies below */
+	EXPECT(p, "rm -r /srv", REIN_ASK);
+	EXPECT(p, "rm -r /home/me/work", REIN_ASK);
+	EXPECT(p, "rm -r /home", REIN_ASK);
+	EXPECT(p, "rm -r /srv/dat", REIN_HOLD);
+	EXPECT(p, "cat /srv", REIN_ALLOW);
+	/* the shell's patterns */
+	EXPECT(p, "cat conf/?.key", REIN_ASK);
+	EXPECT(p, "cat conf/a.k?y", REIN_ASK);
+	EXPECT(p, "cat conf/?.txt", REIN_ALLOW);
+	EXPECT(p, "cat a/*.zap", REIN_ASK);
+	EXPECT(p, "cat a/x*", REIN_ASK);
+	EXPECT(p, "cat a/x*y", REIN_ALLOW);
+	EXPECT(p, "cat a/b.zap", REIN_DENY);
+	EXPECT(p, "cat pub/b.zap", REIN_ALLOW);
+	EXPECT(p, "cat a/.hidden", REIN_DENY);
+	EXPECT(p, "cat a/*", REIN_ASK); /* a.zap */
+	/* where it is, nobody knows; what it is called, everybody */
+	EXPECT(p, "cd \"$1\" && cat b.zap", REIN_DENY);
+	EXPECT(p, "cat \"$1\"/b.zap", REIN_DENY);
+	EXPECT(p, "cat \"$1\"/../x", REIN_ASK);
+	EXPECT(p, "cat ~/.store/x", REIN_DENY);
+	EXPECT(p, "cat ~/.stored", REIN_ALLOW);
+	EXPECT(p, "chmod -R 777 ~", REIN_DENY);
+	/* longer than is shown of it */
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "cat /opt/", 9);
+	memcpy(text + 209, "/", 1);
+	memcpy(text + 409, "/key", 5);
+	assert_true(decide(p, text).decide < REIN_HOLD);
+	rein_policy_free(p);
+	p = with("version: 1\nrules: [{id: any, match: {path: [\"**/keys/**\"]}, decide: deny}]\n", NULL);
+	EXPECT(p, "chmod -R 777 a/keys", REIN_DENY);
+	EXPECT(p, "cat a/keys/x", REIN_DENY);
+	EXPECT(p, "cat \"$1\"/keys/x", REIN_ASK);
+	EXPECT(p, "cat keysx", REIN_ALLOW);
+	rein_policy_free(p);
+	p = with("version: 1\nrules: [{id: all, match: {path: [\"**\"], effect: write}, decide: deny}]\n", NULL);
+	EXPECT(p, "touch \"$1\"", REIN_DENY);
+	rein_policy_free(p);
+}
+
+/* An allow rule allows what it says and nothing beside it [P4]. */
+static void test_allow_is_narrow(void **state)
+{
+	static const struct {
+		const char *match, *kind, *yes, *no;
+	} cases[] = {
+		{"{program: git, subcommand: push, agent: good}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, role: ci}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, environment: staging}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, time: \"09:00-10:00\"}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, time: \"09:00-10:01\"}", NULL, "git push", NULL},
+		{"{program: git, subcommand: push, time: \"10:01-11:00\"}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, days: mon-tue}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, trust: \"> 0\"}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, level: safe}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, level: risky}", NULL, "git push", "git push --force"},
+		{"{program: git, subcommand: push, reach: contained}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push, kind: [sql, http]}", NULL, NULL, "git push"},
+		{"{program: git, subcommand: push}", NULL, "/usr/bin/git push", "/usr/bin/x/git push"},
+		{"{program: git, subcommand: push}", NULL, "/bin/git push", "/tmp/git push"},
+		{"{program: git, subcommand: push}", NULL, "git -C x push", "git \"$1\" x"},
+		{"{program: git, subcommand: [\"remote add\", push]}", NULL, "git push", "git remote remove x; git push --mirror > /etc/x"},
+		{"{program: tool, host: api.example.com}", NULL, NULL, "curl -d 1 https://api.example.com/"},
+		{"{program: curl, host: api.example.com}", NULL, "curl -d 1 https://api.example.com/", "curl -d 1 https://x.example.com/"},
+		{"{host: api.example.com}", NULL, "curl -d 1 https://api.example.com/", "curl -d 1 \"https://$1/\""},
+		{"{sql: select}", "sql", "select 1", "drop table users"},
+		{"{kind: sql, sql: [drop]}", "sql", "drop table users", "delete from users"},
+		{"{operation: write}", "file", "write /etc/passwd", "delete /etc/passwd"},
+		{"{operation: write}", NULL, NULL, "rm -rf ~"},
+		{"{method: PUT}", "http", "PUT https://api.example.com/", "DELETE https://api.example.com/"},
+		{"{method: [PUT, DELETE, POST]}", NULL, NULL, "curl -X DELETE https://api.example.com/"},
+		{"{name: \"deploy *\"}", "custom", "deploy prod", "destroy prod"},
+		{"{name: \"*\"}", NULL, NULL, "git push"},
+		{"{complete: false, level: \">= safe\"}", NULL, NULL, "git push"},
+		{"{complete: true, level: \">= safe\"}", NULL, "git push", NULL},
+		{"{secret: true, level: \">= safe\"}", NULL, NULL, "git push"},
+		{"{secret: false, level: \">= safe\"}", NULL, "git push", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *user = rein_asprintf("version: 1\nrules: [{id: a, match: %s, decide: allow}]\n", cases[i].match);
+		struct rein_verdict_facts f = {.agent = "bad", .role = "none", .minute = 600, .weekday = 2};
+		struct rein_policy *p = with(user, NULL);
+
+		if (cases[i].yes && decide_as(p, cases[i].kind, cases[i].yes, f).decide != REIN_ALLOW)
+			fail_msg("%s does not allow %s", cases[i].match, cases[i].yes);
+		if (cases[i].no && decide_as(p, cases[i].kind, cases[i].no, f).decide == REIN_ALLOW)
+			fail_msg("%s allows %s", cases[i].match, cases[i].no);
+		f.minute = f.weekday = REIN_TIME_NONE; /* what is not known does not match */
+		if (strstr(cases[i].match, "time") || strstr(cases[i].match, "days"))
+			assert_int_not_equal(decide_as(p, NULL, "git push", f).decide, REIN_ALLOW);
+		rein_policy_free(p);
+	}
+}
+
+/* [P5]: what a restricting rule is not sure of is asked */
+static void test_restrictions_in_part(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: p, match: {program: gti, subcommand: push}, decide: deny}\n"
+				     "  - {id: h, match: {host: bad.example.com}, decide: deny}\n"
+				     "  - {id: t, match: {program: tool, subcommand: [run, \"x add\"]}, decide: deny}\n"
+				     "  - {id: f, match: {program: fl, flags: [-x]}, decide: deny}\n"
+				     "  - {id: c, match: {program: cat, path: [one]}, decide: deny}\n", NULL);
+	char text[6000];
+
+	(void)state;
+	EXPECT(p, "\"$1\" push", REIN_ASK);
+	EXPECT(p, "./gti push", REIN_DENY);
+	EXPECT(p, "curl \"https://$1/\"", REIN_ASK);
+	EXPECT(p, "curl https://bad.example.com./", REIN_DENY);
+	EXPECT(p, "curl https://me@bad.example.com:8443/", REIN_DENY);
+	EXPECT(p, "tool run", REIN_DENY);
+	EXPECT(p, "tool --opt y run", REIN_ASK);
+	EXPECT(p, "tool --opt run", REIN_ASK);
+	EXPECT(p, "tool --opt=y run", REIN_DENY);
+	EXPECT(p, "tool x -v add", REIN_DENY);
+	EXPECT(p, "tool x y add", REIN_ALLOW);
+	EXPECT(p, "fl \"$1\"", REIN_ASK);
+	EXPECT(p, "fl -vx", REIN_DENY);
+	EXPECT(p, "fl -- -x", REIN_ALLOW);
+	EXPECT(p, "cat one", REIN_DENY);
+	EXPECT(p, "head one", REIN_ALLOW);
+	/* longer than any path: what the kernel makes of it is not for us to say */
+	memset(text, '/', sizeof(text));
+	snprintf(text + 5000, sizeof(text) - 5000, "gti push");
+	assert_true(decide(p, text).decide < REIN_HOLD);
+	rein_policy_free(p);
+}
+
+/* What the facts do not tell all of is asked, whatever rules say of the facts. */
+static void test_whole_is_more_than_its_parts(void **state)
+{
+	static const char user[] = "version: 1\nrules: [{id: a, match: {host: x.org}, decide: allow}]\n";
+	struct rein_policy *p = with(user, NULL);
+	const struct rein_fact fact = {.kind = REIN_FACT_SEND, .level = REIN_LEVEL_RISKY, .reach = REIN_REACH_COMPENSABLE,
+				       .target = "x.org", .reason = "sends"};
+	const struct rein_verdict all = {.level = REIN_LEVEL_RISKY, .reach = REIN_REACH_COMPENSABLE, .complete = true,
+					 .n_facts = 1, .facts = &fact};
+	struct rein_verdict v = all;
+	struct rein_action a;
+	struct rein_verdict_facts f = {.verdict = &v};
+	struct rein_decision d;
+
+	(void)state;
+	assert_int_equal(rein_policy_action(NULL, "x", &a), 0);
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ALLOW);
+	v.complete = false;
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ASK);
+	v = all;
+	v.calls_lost = true;
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ASK);
+	v = all;
+	v.level = REIN_LEVEL_DESTRUCTIVE;
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ASK);
+	v = all;
+	v.reach = REIN_REACH_IRREVERSIBLE;
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ASK);
+	/* nor is what only reads and was not understood */
+	v = (struct rein_verdict){.level = REIN_LEVEL_SAFE, .reach = REIN_REACH_READONLY};
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ASK);
+	assert_string_equal(d.rule, "defaults.incomplete");
+	rein_policy_free(p);
+}
+
+/* What nobody looked at is denied, with every way of not having looked. */
+static void test_unjudged_is_denied(void **state)
+{
+	struct rein_policy *p = with(NULL, NULL), *open = NULL;
+	const struct rein_verdict good = {.level = REIN_LEVEL_SAFE, .reach = REIN_REACH_READONLY, .complete = true};
+	struct rein_verdict bad[5] = {good, good, good, good, good};
+	struct rein_changes none = {0};
+	struct rein_outcome o = {.changes = &none};
+	struct rein_verdict_facts f = {.verdict = &good};
+	struct rein_err err = {0};
+	struct rein_action a;
+	struct rein_decision d;
+
+	(void)state;
+	bad[0].level = REIN_LEVEL_NONE;
+	bad[1].level = REIN_LEVEL__MAX;
+	bad[2].reach = REIN_REACH_NONE;
+	bad[3].reach = REIN_REACH__MAX;
+	bad[4].n_facts = REIN_VERDICT_FACTS + 1;
+	assert_int_equal(rein_policy_action(NULL, "x", &a), 0);
+	assert_int_equal(rein_policy_decide(p, &a, &f, &d), 0);
+	assert_int_equal(d.decide, REIN_ALLOW);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		f.verdict = &bad[i];
+		assert_true(rein_policy_decide(p, &a, &f, &d) < 0);
+		assert_int_equal(d.decide, REIN_DENY);
+	}
+	f.verdict = NULL;
+	assert_true(rein_policy_decide(p, &a, &f, &d) < 0);
+	assert_int_equal(d.decide, REIN_DENY);
+	f.verdict = &good;
+	a.kind = REIN_ACTION_NONE;
+	assert_true(rein_policy_decide(p, &a, &f, &d) < 0);
+	assert_int_equal(d.decide, REIN_DENY);
+	a.kind = REIN_ACTION_CUSTOM + 1;
+	assert_true(rein_policy_decide(p, &a, &f, &d) < 0);
+	assert_int_equal(d.decide, REIN_DENY);
+	/* one that is not sealed decides nothing; one that is takes nothing more */
+	a.kind = REIN_ACTION_COMMAND;
+	assert_int_equal(rein_policy_new(&open, &err), 0);
+	assert_true(rein_policy_decide(open, &a, &f, &d) < 0);
+	assert_int_equal(d.decide, REIN_DENY);
+	assert_true(rein_policy_judge_effects(open, &o, &d) < 0);
+	assert_int_equal(d.decide, REIN_HOLD);
+	assert_true(rein_policy_add(p, REIN_LAYER_USER, "late", rein_str("version: 1\n"), &err) < 0);
+	rein_policy_free(open);
+	rein_policy_free(p);
+}
+
 static void test_network_layers(void **state)
 {
 	static const char user[] = "version: 1\nnetwork: {allow: [a.org, 'b.org:22'], up: 10M, max: 1G/1h, rate: 2M}\n";
@@ -581,6 +833,33 @@ static void test_broken_policy_denies(void **state) /* [P1] */
 		"version: 1\nrules:\n  - {id: a, match: {program: x}, decide: deny}\n  - {id: a, match: {program: y}, decide: deny}\n",
 		"version: 1\nenvironments: {x: {tier: approve, minimum: 4294967297}}\n", "version: 1\nlimits: {profile: none-such}\n", "version: 1\nenvironments: {x: {}}\n", "version: 1\nmode: !!str enforce\n",
 		"version: 1\nrules:\n  - {id: a, match: {time: 25:00-26:00}, decide: deny}\n",
+		"version: 1\nrules: [{id: a, match: {program: x, time: \"09:00-09:00\"}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x, time: \"09:00-24:01\"}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x, time: \"09:00-0x:00\"}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x, days: mon-som}, decide: deny}]\n",
+		"version: 1\nrules: [{id: \"a b\", match: {program: x}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}, off: false}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}, decide: ask, minimum: 101}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}, decide: ask, off: \"true\"}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}, decide: ask, expires: soon}]\n",
+		"version: 1\nrules: [{id: a, match: {program: x}, decide: ask, share: 101%}]\n",
+		"version: 1\nrules: [{id: a, match: {program: []}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: [[x]]}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: \"\"}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {program: {x: y}}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {level: []}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {level: \"> destructive\"}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {subcommand: push}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {flags: [-x]}, decide: deny}]\n",
+		"version: 1\nrules: [{id: a, match: {level: safe, except: [x]}, decide: deny}]\n",
+		"version: 1\nrules: {id: a}\n", "version: 1\nrules: [a]\n", "version: 1\nenvironments: [x]\n",
+		"version: 1\nmode: [enforce]\n", "version: 1\nmode: enforced\n", "- version\n",
+		"version: 1\neffects: [{id: a, match: {}, decide: deny}]\n",
+		"version: 1\nenvironments: {x: {tier: approve, minimum: 101}}\n",
+		"version: 1\nenvironments: {\"\": {tier: approve}}\n",
+		"version: 1\nnetwork: {up: much}\n", "version: 1\nnetwork: {max: 1M/x}\n",
+		"version: 1\nlimits: {memory: lots}\n",
 	};
 
 	(void)state;
@@ -794,6 +1073,117 @@ static void test_effects(void **state)
 		    (cases[i].rule && !rein_streq(cases[i].rule, d.rule)))
 			fail_msg("%s: %s by %s", cases[i].path, rein_decide_name(d.decide), d.rule);
 	}
+	rein_policy_free(p);
+}
+
+/* One rule, one change, one way in which it ended: does it object? */
+static void test_effects_chosen(void **state)
+{
+	static const struct {
+		const char *match;
+		const char *path;
+		int kind;
+		uint32_t mode;
+		bool objects;
+	} cases[] = {
+		{"{type: symlink}", "a", REIN_CHANGE_CREATED, S_IFLNK | 0777, true},
+		{"{type: symlink}", "a", REIN_CHANGE_CREATED, S_IFREG | 0644, false},
+		{"{type: special}", "a", REIN_CHANGE_CREATED, S_IFIFO | 0644, true},
+		{"{type: special}", "a", REIN_CHANGE_CREATED, S_IFREG | 0755, false},
+		{"{type: executable}", "a", REIN_CHANGE_CREATED, S_IFREG | 0755, true},
+		{"{type: executable}", "a", REIN_CHANGE_DELETED, S_IFREG | 0755, true},
+		{"{type: executable}", "a", REIN_CHANGE_CREATED, S_IFREG | 0644, false},
+		{"{type: directory}", "a", REIN_CHANGE_CREATED, S_IFDIR | 0755, true},
+		{"{type: directory}", "a", REIN_CHANGE_CREATED, S_IFREG | 0755, false},
+		{"{type: setuid}", "a", REIN_CHANGE_CREATED, S_IFREG | 02755, true},
+		{"{change: created}", "a", REIN_CHANGE_CREATED, S_IFREG | 0644, true},
+		{"{change: created}", "a", REIN_CHANGE_CREATED, S_IFDIR | 0755, false}, /* files are counted */
+		{"{change: created}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [\"*.c\"], except: [a.c]}", "a.c", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [\"*.c\"], except: [a.c]}", "b.c", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{path: [d], change: attributes}", "d", REIN_CHANGE_META, S_IFDIR | 0777, true},
+		{"{count: \"<= 1\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{count: \"<= 0\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{count: \"== 1\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{count: \"== 2\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{count: \"!= 2\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{count: \"!= 1\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{count: \"> 0\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{count: \"> 1\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{bytes: \">= 5\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{bytes: \">= 6\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{share: \">= 10%\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{share: \">= 11%\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{status: \"!= 0\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{status: \"== 0\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{killed: true}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{killed: false}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [a], level: risky}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{path: [a], level: safe}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [a], reach: contained}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{path: [a], reach: read-only}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [a], agent: bot}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{path: [a], agent: other}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{path: [a], environment: production}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{path: [a], environment: development}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{host: x.org}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{host: y.org}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{host: \"::1\"}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, true},
+		{"{host: z.org}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+		{"{host: z.org, path: [a]}", "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644, false},
+	};
+	static const char *const hosts[] = {"X.org.:443", "me@y.org", "[::1]:80", NULL};
+	const struct rein_verdict v = {.level = REIN_LEVEL_RISKY, .reach = REIN_REACH_CONTAINED};
+	struct rein_root root = {.real = (char *)(uintptr_t)"/home/me/work"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *user = rein_asprintf("version: 1\neffects: [{id: x, match: %s, decide: deny}]\n", cases[i].match);
+		struct rein_policy *p = with(user, NULL);
+		struct rein_changes c = {0};
+		struct rein_outcome o = {.changes = &c, .roots = &root, .nroots = 1, .tree_files = 10, .hosts = hosts, .status = -1,
+					 .killed = true, .workspace = "/home/me/work", .home = "/home/me",
+					 .who = {.verdict = &v, .agent = "bot", .environment = "production"}};
+		struct rein_decision d;
+
+		add_change(&c, cases[i].path, cases[i].kind, cases[i].mode);
+		c.v[0].what = REIN_WHAT_MODE;
+		c.v[0].after.size = 5;
+		assert_int_equal(rein_policy_judge_effects(p, &o, &d), 0);
+		if ((d.decide == REIN_DENY) != cases[i].objects)
+			fail_msg("%s, %s: %s by %s", cases[i].match, cases[i].path, rein_decide_name(d.decide), d.rule);
+		/* times of a directory above a change, and what is left out, are nobody's business */
+		c.v[0].skipped = true;
+		assert_int_equal(rein_policy_judge_effects(p, &o, &d), 0);
+		if (strstr(cases[i].match, "path") || strstr(cases[i].match, "type"))
+			assert_int_equal(d.decide, REIN_ALLOW);
+		rein_changes_done(&c);
+		rein_policy_free(p);
+	}
+}
+
+/* The strictest of those that object; one on trial only tells. */
+static void test_effects_strictest(void **state)
+{
+	struct rein_policy *p = with("version: 1\neffects:\n"
+				     "  - {id: h, match: {path: [a], change: modified, type: file}, decide: hold}\n"
+				     "  - {id: d, match: {path: [a]}, decide: deny}\n"
+				     "  - {id: t, match: {path: [b]}, decide: deny, mode: advisory}\n"
+				     "  - {id: u, match: {path: [b], type: file}, decide: hold, mode: advisory}\n", NULL);
+	struct rein_changes c = {0};
+	struct rein_decision d;
+
+	(void)state;
+	add_change(&c, "a", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	d = judge(p, &c, 10, NULL);
+	assert_string_equal(d.rule, "d");
+	assert_int_equal(d.minimum, 1);
+	c = (struct rein_changes){0};
+	add_change(&c, "b", REIN_CHANGE_MODIFIED, S_IFREG | 0644);
+	d = judge(p, &c, 10, NULL);
+	assert_int_equal(d.decide, REIN_ALLOW);
+	assert_true(d.would);
+	assert_string_equal(d.would_rule, "t");
 	rein_policy_free(p);
 }
 
@@ -1042,6 +1432,12 @@ int main(void)
 		cmocka_unit_test(test_allow_speaks_for_its_parts_only),
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
+		cmocka_unit_test(test_sure_after_unsure),
+		cmocka_unit_test(test_paths_in_part),
+		cmocka_unit_test(test_allow_is_narrow),
+		cmocka_unit_test(test_restrictions_in_part),
+		cmocka_unit_test(test_whole_is_more_than_its_parts),
+		cmocka_unit_test(test_unjudged_is_denied),
 		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_words_of_strangers),
 		cmocka_unit_test(test_hosts_in_any_case),
@@ -1059,6 +1455,8 @@ int main(void)
 		cmocka_unit_test(test_circumstances),
 		cmocka_unit_test(test_on_trial),
 		cmocka_unit_test(test_effects),
+		cmocka_unit_test(test_effects_chosen),
+		cmocka_unit_test(test_effects_strictest),
 		cmocka_unit_test(test_effects_of_moves),
 		cmocka_unit_test(test_effects_in_numbers),
 		cmocka_unit_test(test_replaced_by_id),
