@@ -1024,7 +1024,24 @@ static void test_alerts_of_layers(void **state)
 	says("version: 1\nalerts:\n  - {id: a, count: 1, within: 1s, to: [\"webhook:x\"]}\n", "there is no webhook 'x'");
 	says("version: 1\nalerts:\n  - {id: a, count: 1, within: 1s, to: [mail]}\n", "a program to run is 'command'");
 	says("version: 1\nalerts:\n  - {id: a, count: 257, within: 1s}\n", "a count of at most 256");
-	says("version: 1\nwebhooks:\n  x: {url: \"http://example.com/\"}\n", "begins with https://");
+	{
+		static const char *const far[] = {"http://example.com/", "http://127.example.com/", "http://127.0.0.1.example.com/",
+						  "http://localhost:1@example.com/", "http://localhost.example.com/",
+						  "http://[::1].example.com/", "http://127.0.0.1:x/", "https://", "ftp://127.0.0.1/", "https://a b/"};
+		static const char *const near[] = {"http://127.0.0.1/", "http://127.0.0.1:8080/a", "http://localhost:80/", "http://[::1]:80/x"};
+
+		for (size_t i = 0; i < ARRAY_SIZE(far); i++) {
+			auto_free char *text = rein_asprintf("version: 1\nwebhooks:\n  x: {url: \"%s\"}\n", far[i]);
+
+			says(text, "begins with https://");
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(near); i++) {
+			auto_free char *text = rein_asprintf("version: 1\nwebhooks:\n  x: {url: \"%s\"}\n", near[i]);
+
+			rein_policy_free(with(text, NULL));
+		}
+	}
+	says("version: 1\nwebhooks:\n  x: {url: \"https://e.com/\", per_minute: 6001}\n", "at most 6000");
 	says("version: 1\nwebhooks:\n  x: {url: \"https://e.com/\", secret_file: s}\n", "absolute path");
 }
 
