@@ -175,20 +175,33 @@ static const struct field webhook_fields[] = {
 	{0},
 };
 
+/* All of what stands between "http://" and the path, so that "127.example.org" and "localhost:1@example.org" are not. */
+static bool is_local(const char *host)
+{
+	static const char *const names[] = {"127.", "localhost", "[::1]"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (!rein_starts(host, names[i]))
+			continue;
+		n += i == 0 ? strspn(host + n, "0123456789.") : 0;
+		if (host[n] == ':')
+			n += 1 + strspn(host + n + 1, "0123456789");
+		return !host[n] || host[n] == '/';
+	}
+	return false;
+}
+
 /* What is sent is signed, not hidden: in the clear only within this machine. */
 static bool url_ok(const char *url)
 {
-	static const char *const local[] = {"http://127.", "http://localhost:", "http://localhost/", "http://[::1]"};
-
 	for (const char *s = url; *s; s++)
 		if ((unsigned char)*s <= ' ' || *s == 0x7f)
 			return false;
 	if (rein_starts(url, "https://"))
 		return url[8] != '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(local); i++)
-		if (rein_starts(url, local[i]))
-			return true;
-	return false;
+	return rein_starts(url, "http://") && is_local(url + 7);
 }
 
 static int check_webhook(const struct source *src, const struct node *at, void *element)

@@ -46,7 +46,7 @@ static const char *options_of(struct rein_str program)
 struct rein_str base_of(struct rein_str s)
 {
 	/* longer than the kernel takes: no name of a program, and not to be searched for every rule */
-	const char *slash = s.n && s.n <= 4096 ? memrchr(s.p, '/', s.n) : NULL;
+	const char *slash = s.n && s.n <= WORD_LONG ? memrchr(s.p, '/', s.n) : NULL;
 
 	return slash ? (struct rein_str){slash + 1, (size_t)(s.p + s.n - slash - 1)} : s;
 }
@@ -214,7 +214,7 @@ static enum match match_program(const struct rule *r, struct rein_str program)
 	struct rein_str base;
 	enum match m;
 
-	if (program.n > 4096) /* longer than the kernel takes: whatever becomes of it */
+	if (program.n > WORD_LONG) /* longer than the kernel takes: whatever becomes of it */
 		return MATCH_MAYBE;
 	base = base_of(program);
 

@@ -244,6 +244,7 @@ void rein_policy_format(const struct rein_policy *p, struct rein_buf *b)
 	KEEP(d.environments, p->all.environments, LAST_OF_NAME);
 	KEEP(d.alerts, p->all.alerts, IS_ON);
 	KEEP(d.webhooks, p->all.webhooks, IN_FORCE); /* one that is off is still known */
+	limits_shown(p, &d.limits.own);
 	if (!b->failed)
 		schema_format(&d, b);
 	rein_free(d.rules.v);

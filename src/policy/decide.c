@@ -273,7 +273,7 @@ static void by_environment(const struct judging *j, struct rein_decision *ret)
 
 	if (tier == ENV_NOTIFY && ret->decide > REIN_ASK && j->v->reach > REIN_REACH_CONTAINED) {
 		ret->notify = true;
-		ret->notify_ns = e->wait_ns ? e->wait_ns : 5000000000ull;
+		ret->notify_ns = announced_ns(e);
 	}
 	if (tier != ENV_APPROVE)
 		return;
@@ -344,6 +344,7 @@ static void set_programs(struct judging *j)
 		struct rein_str name = j->v->calls[i].words[0], base = base_of(name);
 
 		j->program_bits |= name_bit(name) | name_bit(base);
+		j->program_unsure |= name.n > WORD_LONG; /* its name was not looked for */
 		for (size_t k = 0; k < name.n && !j->program_unsure; k++)
 			j->program_unsure = name.p[k] >= REIN_WORD_ANY && name.p[k] <= REIN_WORD_ONE;
 	}

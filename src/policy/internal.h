@@ -11,6 +11,7 @@
 #include "model/event.h"
 #include "policy/policy.h"
 
+#define WORD_LONG    4096 /* of a word no more is compared: no path and no name of a program is longer */
 #define POLICY_BYTES (4u << 20) /* one file */
 #define POLICY_DEPTH 12
 #define POLICY_KEYS  2000 /* of one map */
@@ -197,6 +198,7 @@ struct document {
 		const char *profile;
 		VEC(struct profile) profiles;
 		struct rein_policy_limits own;
+		struct rein_policy_limits most; /* [P3]: what a project says; over no profile, only under it */
 	} limits;
 	VEC(struct environment) environments;
 	struct defaults defaults[REIN_LEVEL__MAX];
@@ -313,5 +315,7 @@ void decision_from(const struct rein_policy *p, const struct common *c, enum rei
 void decision_deny(struct rein_decision *ret, const char *rule, const char *reason);
 void set_reason(struct rein_decision *ret, const char *fmt, ...) REIN_PRINTF(2, 3);
 const struct environment *find_environment(const struct rein_policy *p, const char *name);
+uint64_t announced_ns(const struct environment *e);
+void limits_shown(const struct rein_policy *p, struct rein_policy_limits *to);
 
 #endif

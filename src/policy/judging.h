@@ -35,7 +35,7 @@ struct judging {
 	char (*paths)[1280]; /* absolute targets of the facts; "" none, "\001" not known */
 	struct rein_fact everything; /* stands for the whole */
 	struct parts covered;
-	const struct rule *best, *cover; /* strictest; strictest that covers */
+	const struct rule *best; /* strictest */
 	enum rein_decide best_decide;
 	bool best_unsure;
 	uint32_t best_start, best_end;

@@ -10,7 +10,6 @@
 #include "policy/internal.h"
 
 #define SPECIALS "\001\002\003"
-#define WORD_LONG 4096
 
 bool is_pattern(const char *s)
 {

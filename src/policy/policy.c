@@ -80,6 +80,18 @@ static void join_limits(struct rein_policy_limits *to, const struct rein_policy_
 	}
 }
 
+/* As one file would have to say it: a project's word is in force only where it is the smaller one. */
+void limits_shown(const struct rein_policy *p, struct rein_policy_limits *to)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(limit_offsets); i++) {
+		uint64_t *own = (uint64_t *)(void *)((char *)to + limit_offsets[i]);
+		const char *most = (const char *)&p->all.limits.most + limit_offsets[i];
+
+		if (*(const uint64_t *)(const void *)most)
+			*own = *(const uint64_t *)(const void *)((const char *)&p->settings.limits + limit_offsets[i]);
+	}
+}
+
 static void join_defaults(struct rein_policy *p, const struct source *src, const struct document *d, bool free_hand)
 {
 	for (int level = REIN_LEVEL_SAFE; level < REIN_LEVEL__MAX; level++)
@@ -89,7 +101,7 @@ static void join_defaults(struct rein_policy *p, const struct source *src, const
 
 			if (!from)
 				continue;
-			if (!free_hand && *to && from > *to) {
+			if (!free_hand && from > (*to ? *to : REIN_ASK + 1)) {
 				remark(p, src->file, 1, "defaults: a project may only tighten; '%s' for %d/%d is "
 							"ignored", rein_decide_name(from - 1), level, reach);
 				continue;
@@ -105,6 +117,11 @@ static int tier_now(const struct rein_policy *p, const char *name)
 	return e ? e->tier : ENV_APPROVE;
 }
 
+uint64_t announced_ns(const struct environment *e)
+{
+	return e->wait_ns ? e->wait_ns : 5000000000ull;
+}
+
 /* Who approves is the business of who said so first; how many and how long may only grow. */
 static struct environment tightened(const struct rein_policy *p, const struct environment *e)
 {
@@ -117,7 +134,7 @@ static struct environment tightened(const struct rein_policy *p, const struct en
 		both.approvers = old->approvers;
 	if (old->minimum > both.minimum)
 		both.minimum = old->minimum;
-	if (old->wait_ns > both.wait_ns)
+	if (old->tier == ENV_NOTIFY && announced_ns(old) > announced_ns(&both))
 		both.wait_ns = old->wait_ns;
 	return both;
 }
@@ -143,7 +160,8 @@ static bool may_move(const struct rein_policy *p, const char *from, const char *
 	a = a ? a : &nobody;
 	b = b ? b : &nobody;
 	if (tier_now(p, to) < tier_now(p, from) || b->minimum < a->minimum ||
-	    (a->approvers.n && a->approvers.v != b->approvers.v))
+	    (a->approvers.n && a->approvers.v != b->approvers.v) ||
+	    (a->tier == ENV_NOTIFY && b->tier == ENV_NOTIFY && announced_ns(b) < announced_ns(a)))
 		return false;
 	for (size_t i = 0; i < p->all.rules.n; i++)
 		if (frees(&p->all.rules.v[i].c, &p->all.rules.v[i].who, from, to))
@@ -203,11 +221,11 @@ static int join_profiles(struct rein_policy *p, const struct source *src, const 
 		if (free_hand) {
 			p->all.limits.profile = d->limits.profile;
 		} else {
-			join_limits(&p->all.limits.own, &chosen, false);
+			join_limits(&p->all.limits.most, &chosen, false);
 			remark(p, src->file, 1, "limits.profile: of a project only what is smaller counts");
 		}
 	}
-	join_limits(&p->all.limits.own, &d->limits.own, free_hand);
+	join_limits(free_hand ? &p->all.limits.own : &p->all.limits.most, &d->limits.own, free_hand);
 	return 0;
 }
 
@@ -292,7 +310,7 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 	if (d->warm_ns) /* speed is all it changes: anybody's */
 		to->warm_ns = d->warm_ns;
 	if (d->on_failure) {
-		if (free_hand || !to->on_failure || d->on_failure < to->on_failure)
+		if (free_hand || d->on_failure < to->on_failure)
 			to->on_failure = d->on_failure;
 		else if (d->on_failure > to->on_failure)
 			remark(p, src->file, 1, "on_failure: a project may only tighten; ignored");
@@ -518,6 +536,7 @@ static void fill_settings(struct rein_policy *p)
 	if (s->profile)
 		rein_policy_profile(p, s->profile, &s->limits);
 	join_limits(&s->limits, &d->limits.own, true);
+	join_limits(&s->limits, &d->limits.most, false);
 	s->on_failure = d->on_failure ? (enum rein_policy_failure)(d->on_failure - 1) : REIN_FAILURE_DISCARD;
 	s->warm_ns = d->warm_ns;
 	s->validate = list_of(&d->validate);

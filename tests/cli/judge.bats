@@ -361,6 +361,15 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq file1 3 "$(cat file1)"
 }
 
+@test "validate: what the checks themselves write is judged, too" {
+	printf 'version: 1\nvalidate: ["mkdir -p .git/hooks; echo true >.git/hooks/pre-commit"]\n' >p.yaml
+	run j -p p.yaml -- touch new
+	eq status 121 "$status"
+	has "$output" effects.git-hooks
+	[ ! -e new ]
+	[ ! -e .git/hooks/pre-commit ]
+}
+
 @test "validate: the transaction is its command's, and whom its checks tried to reach is told" {
 	printf 'version: 1\nvalidate: ["for i in 1 2 3 4 5 6 7 8 9; do getent hosts n$i.example.org; done; true", "ls file1"]\n' >p.yaml
 	run --separate-stderr j -p p.yaml --json --watch --net restricted --allow-host ok.example.org --commit -- \

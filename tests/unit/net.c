@@ -70,7 +70,8 @@ static void rule_texts(void **state)
 		"", ".", "a..b", "a b", "*x.org", "*.*.org", "x:0", "x:65536", "x:", "x:2-1", "x:a", "x,",
 		"x,rw", "x,up=", "x,max=0", "x,ro,raw", "x,raw,inspect", "x,raw,path=/a", "x,methods=", "x,methods=get", "x,methods=GET+", "x,methods=+GET",
 		"x,methods=GET,methods=PUT", "x,path=", "x,path=a", "x,path=/a?b", "x,path=/a b", "10.0.0.1,inspect", "10.0.0.1/8", "10.0.0.0/33", "[::1", "[::1]x",
-		"fd00::1/8", "ex\xc3\xa4mple.org", "host.rein.internal", "x/y", "http://x", "x:80:90",
+		"fd00::1/8", "ex\xc3\xa4mple.org", "host.rein.internal", "x/y", "http://x", "x:80:90", "x:0000000000000080",
+		"a23456789012345678901234567890123456789012345678901234567890123x.org", "[::1]8:80", "x,path=/a\x7f", "x,path=/\xc3",
 	};
 	struct rein_net_rule r;
 	struct rein_err err = {0};
@@ -82,12 +83,52 @@ static void rule_texts(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (rein_rule_parse(bad[i], &r, &err) == 0)
 			fail_msg("'%s' was taken", bad[i]);
+	/* longer than there is room for */
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const begins[] = {"x,methods=", "x,path=/", "", "*."};
+		char text[2048] = "";
+		size_t n = strlen(begins[i]);
+
+		memset(text, i ? 'a' : 'A', sizeof(text) - 1);
+		memcpy(text, begins[i], n);
+		for (size_t k = n + 30; i > 1 && k < sizeof(text); k += 30)
+			text[k] = '.';
+		for (size_t k = n; k < 600; k++) {
+			char begin[600];
+
+			memcpy(begin, text, k);
+			begin[k] = 0;
+			if (rein_rule_parse(begin, &r, &err) < 0)
+				continue;
+			assert_true(strnlen(r.methods, sizeof(r.methods)) < sizeof(r.methods));
+			assert_true(strnlen(r.paths, sizeof(r.paths)) < sizeof(r.paths));
+			assert_true(strnlen(r.name, sizeof(r.name)) <= 253 + 2);
+		}
+		text[1024] = 0;
+		assert_true(rein_rule_parse(text, &r, &err) < 0);
+	}
 	assert_int_equal(rein_rule_parse("x:8080,ro,up=1M,max=10M/1h", &r, &err), 0);
 	assert_int_equal(r.first, 8080);
 	assert_true(r.flags & REIN_RULE_READONLY);
 	assert_int_equal(r.sent.bytes, 1 << 20);
 	assert_int_equal(r.all.bytes, 10 << 20);
 	assert_true(r.all.window_ns == 3600ull * 1000000000ull);
+}
+
+static void publish_texts(void **state)
+{
+	static const char *const bad[] = {"", "0", "x", "80:", ":80", "80:0", "0:80", "65536", "80:90:100", "80-90", "000000000000000080"};
+	struct rein_net_publish p;
+	struct rein_err err = {0};
+
+	(void)state;
+	assert_int_equal(rein_publish_parse("80", &p, &err), 0);
+	assert_true(p.host == 80 && p.inside == 80);
+	assert_int_equal(rein_publish_parse("8080:80", &p, &err), 0);
+	assert_true(p.host == 8080 && p.inside == 80);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (rein_publish_parse(bad[i], &p, &err) == 0)
+			fail_msg("'%s' was taken", bad[i]);
 }
 
 static size_t parse_rules(const char *const *texts, size_t n, struct rein_net_rule *to)
@@ -136,6 +177,49 @@ static void rule_denies(void **state)
 	assert_true(rein_addr_parse("64:ff9b::93.184.217.1", &a));
 	assert_false(rein_rules_deny_address(v, n, &a, 80));
 	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), -1); /* to allow one spelling is not to allow all */
+	/* denied at one port, or at some, is not denied at others */
+	n = parse_rules((const char *const[]){"93.184.216.0/24:22", "c.org:1-1000", "0.0.0.0/0:*", "*:*"}, 4, v);
+	v[0].flags |= REIN_RULE_DENY;
+	v[1].flags |= REIN_RULE_DENY;
+	assert_true(rein_addr_parse("93.184.216.34", &a));
+	assert_int_equal(rein_rules_address(v, n, &a, 80, &why), 2);
+	assert_int_equal(rein_rules_address(v, n, &a, 22, &why), -1);
+	assert_int_equal(rein_rules_address(v, n, &a, 0, &why), 2);
+	assert_true(rein_rules_deny_address(v, n, &a, 22));
+	assert_false(rein_rules_deny_address(v, n, &a, 80));
+	assert_int_equal(rein_rules_name(v, n, "c.org", 0, &why), 3);
+	assert_true(rein_rules_deny_name(v, n, "c.org", 1000));
+	assert_false(rein_rules_deny_name(v, n, "c.org", 1001));
+	assert_false(rein_rules_deny_name(v, n, "c.org", 0));
+}
+
+/* What is not global is reached only where somebody named it, and half the world is no name. */
+static void rule_places(void **state)
+{
+	static const struct {
+		const char *rule, *address;
+		bool covers;
+	} cases[] = {
+		{"10.0.0.0/8", "10.1.2.3", true},     {"8.0.0.0/5", "10.1.2.3", false}, {"fd12::/16", "fd12::1", true},
+		{"fd00::/15", "fd01::1", false},      {"::/0", "fd12::1", false},	{"::/0", "2606:4700::1", true},
+		{"2000::/3", "2606:4700::1", true},   {"0.0.0.0/0", "127.0.0.1", false}, {"::/16", "::1", false},
+		{"169.254.169.254", "169.254.169.254", true}, {"::1", "::1", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_net_rule r;
+		struct rein_addr a;
+		uint32_t why;
+
+		parse_rules(&cases[i].rule, 1, &r);
+		assert_true(rein_addr_parse(cases[i].address, &a));
+		if ((rein_rules_address(&r, 1, &a, 443, &why) == 0) != cases[i].covers)
+			fail_msg("%s, %s", cases[i].rule, cases[i].address);
+		if (rein_addr_class(&a) != REIN_ADDR_GLOBAL)
+			assert_int_equal(rein_rules_named(&r, 1, &a, 443), cases[i].covers);
+		assert_int_equal(rein_rules_named(&r, 1, &a, 0), rein_rules_named(&r, 1, &a, 443));
+	}
 }
 
 static void rule_matches(void **state)
@@ -221,6 +305,119 @@ static void dns_question_and_answer(void **state)
 	assert_int_equal(rein_dns_read_question(out, k, &q), -1);
 }
 
+static void put(uint8_t *m, size_t *n, const void *p, size_t k)
+{
+	memcpy(m + *n, p, k);
+	*n += k;
+}
+
+/* One more record; the name and what it holds as on the wire. */
+static void put_rr(uint8_t *m, size_t *n, const char *owner, size_t owner_n, uint8_t type, uint8_t class, const void *data,
+		   uint8_t k)
+{
+	put(m, n, owner, owner_n);
+	put(m, n, (const uint8_t[]){0, type, 0, class, 0, 0, 0, 9, 0, k}, 10);
+	put(m, n, data, k);
+	m[7]++;
+}
+
+/* Of a reply only what belongs to the question counts. */
+static void dns_foreign_records(void **state)
+{
+	static const uint8_t four[4] = {1, 2, 3, 4}, sixteen[16] = {1};
+	static const struct {
+		const char *owner;
+		size_t owner_n;
+		uint8_t type, class;
+		const void *data;
+		uint8_t n;
+		size_t taken;
+	} cases[] = {
+		{"\xc0\x0c", 2, 1, 1, four, 4, 1},	     {"\1b\3org\0", 7, 1, 1, four, 4, 0}, /* another's */
+		{"\xc0\x0c", 2, 1, 3, four, 4, 0},	     {"\xc0\x0c", 2, 16, 1, four, 4, 0}, /* class, type */
+		{"\xc0\x0c", 2, 1, 1, sixteen, 16, 0}, {"\xc0\x0c", 2, 28, 1, sixteen, 16, 0},
+		{"\5a.org\0", 7, 1, 1, four, 4, 0}, /* a dot in a label is no end of it */
+		{"\0", 1, 1, 1, four, 4, 0},
+	};
+	struct rein_dns_reply r;
+	uint8_t m[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t n = rein_dns_write_question("a.org", 1, 5, m, sizeof(m)) - 11;
+
+		m[2] |= 0x80, m[11] = 0;
+		put_rr(m, &n, cases[i].owner, cases[i].owner_n, cases[i].type, cases[i].class, cases[i].data, cases[i].n);
+		assert_true(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+		if (r.n != cases[i].taken)
+			fail_msg("%zu: %zu", i, (size_t)r.n);
+		/* of another name it leads to, yes; of one it cannot lead to, no */
+		put_rr(m, &n, "\xc0\x0c", 2, 5, 1, "\1c\3org\0", 7);
+		put_rr(m, &n, "\1c\3org\0", 7, 1, 1, four, 4);
+		put_rr(m, &n, "\1d\3org\0", 7, 1, 1, four, 4);
+		assert_true(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+		assert_int_equal(r.n, cases[i].taken + 1);
+		for (int k = 0; k < 2; k++) { /* somebody's question; two questions */
+			uint8_t was = m[k ? 5 : 2];
+
+			m[k ? 5 : 2] = k ? 2 : 1;
+			assert_false(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+			m[k ? 5 : 2] = was;
+		}
+		m[22] = 3; /* the question's class */
+		assert_false(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+	}
+	for (int many = 0; many < 2; many++) {
+		size_t n = rein_dns_write_question("a.org", 1, 5, m, sizeof(m)) - 11;
+
+		m[2] |= 0x80, m[11] = 0;
+		for (int i = 0; i < 40; i++)
+			put_rr(m, &n, "\xc0\x0c", 2, 1, 1, four, 4);
+		assert_true(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+		assert_int_equal(r.n, REIN_DNS_ADDRESSES);
+		/* and a name with something else in it is not followed */
+		n = rein_dns_write_question("a.org", 1, 5, m, sizeof(m)) - 11;
+		m[2] |= 0x80, m[11] = 0;
+		put_rr(m, &n, "\xc0\x0c", 2, 5, 1, many ? "\5c.org\0" : "\1 \3org\0", 7);
+		put_rr(m, &n, "\1c\3org\0", 7, 1, 1, four, 4);
+		assert_true(rein_dns_read_reply(m, n, "a.org", 1, 5, &r));
+		assert_int_equal(r.n, 0);
+	}
+}
+
+static void dns_odd_questions(void **state)
+{
+	struct rein_dns_question q;
+	uint8_t m[600];
+	size_t n = rein_dns_write_question("a.org", 1, 5, m, sizeof(m));
+
+	(void)state;
+	assert_int_equal(rein_dns_read_question(m, 11, &q), -1);
+	m[2] |= 0x28; /* an update */
+	assert_int_equal(rein_dns_read_question(m, n, &q), REIN_DNS_NOTIMP);
+	m[2] &= 0x87, m[5] = 2;
+	assert_int_equal(rein_dns_read_question(m, n, &q), REIN_DNS_FORMERR);
+	m[5] = 1;
+	assert_int_equal(rein_dns_read_question(m, 22, &q), REIN_DNS_FORMERR);
+	m[22] = 3;
+	assert_int_equal(rein_dns_read_question(m, n, &q), REIN_DNS_NOTIMP);
+	m[22] = 1, m[13] = '.';
+	assert_int_equal(rein_dns_read_question(m, n, &q), 0);
+	assert_string_equal(q.name, ""); /* no name any rule has */
+	m[13] = '+';
+	assert_int_equal(rein_dns_read_question(m, n, &q), 0);
+	assert_string_equal(q.name, "");
+	/* longer than a name may be */
+	n = 12;
+	for (int i = 0; i < 5; i++) {
+		m[n] = 63;
+		memset(m + n + 1, 'a', 63);
+		n += 64;
+	}
+	memcpy(m + n, "\0\0\1\0\1", 5);
+	assert_int_equal(rein_dns_read_question(m, n + 5, &q), REIN_DNS_FORMERR);
+}
+
 static void dns_pointers(void **state)
 {
 	/* a name that points at itself, forward, and beyond the end */
@@ -240,6 +437,13 @@ static void dns_pointers(void **state)
 	assert_true(rein_dns_reverse("4.3.2.1.in-addr.arpa", &a));
 	assert_int_equal(rein_addr_get4(&a), 0x01020304);
 	assert_false(rein_dns_reverse("256.3.2.1.in-addr.arpa", &a));
+	assert_false(rein_dns_reverse(".3.2.1.in-addr.arpa", &a));
+	assert_false(rein_dns_reverse("4-3.2.1.in-addr.arpa", &a));
+	assert_false(rein_dns_reverse("x.3.2.1.in-addr.arpa", &a));
+	assert_false(rein_dns_reverse("4.3.2.1.in-addr.arpb", &a));
+	assert_false(rein_dns_reverse("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.g.ip6.arpa", &a));
+	assert_false(rein_dns_reverse("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d-f.ip6.arpa", &a));
+	assert_false(rein_dns_reverse("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpb", &a));
 	assert_true(rein_dns_reverse("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa", &a));
 	assert_int_equal(a.b[0], 0xfd);
 	assert_int_equal(a.b[15], 1);
@@ -293,6 +497,60 @@ static void tls_hello(void **state)
 	assert_int_equal(rein_tls_hello((const uint8_t *)"\x80\x2e\x01\x03\x01", 5, name), REIN_TLS_BAD);
 }
 
+/* Whatever could be read in two ways is no hello: the server might read it in the other. */
+static void tls_odd_hellos(void **state)
+{
+	static const struct {
+		size_t at;
+		uint8_t now;
+	} bytes[] = {
+		{1, 2},	  {3, 0x41}, /* the record: version, length */
+		{5, 2},	  {6, 1},    /* the message: type, length */
+		{43, 255},	     /* session */
+		{51, 0},  {51, 13}, {51, 15}, /* less and more than all extensions */
+		{55, 9},  {55, 11},	     /* than the extension */
+		{57, 7},  {57, 9},  {58, 1}, /* than the list; another kind of name */
+		{60, 4},  {60, 6},	     /* than the name */
+	};
+	uint8_t m[512];
+	char name[REIN_NET_NAME];
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++) {
+		n = hello(m, "a.org", 200);
+		assert_int_equal(rein_tls_hello(m, n, name), REIN_TLS_NAMED);
+		assert_int_not_equal(m[bytes[i].at], bytes[i].now);
+		m[bytes[i].at] = bytes[i].now;
+		if (rein_tls_hello(m, n, name) != REIN_TLS_BAD)
+			fail_msg("byte %zu", bytes[i].at);
+	}
+	/* less in the name and in its list, more in the extension */
+	n = hello(m, "a.org", 200);
+	m[57]--, m[60]--;
+	assert_int_equal(rein_tls_hello(m, n, name), REIN_TLS_BAD);
+	/* a record of nothing; one of another kind in the middle */
+	n = hello(m, "a.org", 200);
+	m[3] = m[4] = 0;
+	assert_int_equal(rein_tls_hello(m, n, name), REIN_TLS_BAD);
+	n = hello(m, "a.org", 20);
+	m[25] = 23;
+	assert_int_equal(rein_tls_hello(m, n, name), REIN_TLS_BAD);
+	/* another extension before it, then the name twice, then none at all */
+	n = hello(m, "a.org", 200);
+	memmove(m + 56, m + 52, n - 52);
+	memcpy(m + 52, "\0\x17\0\0", 4);
+	m[4] += 4, m[8] += 4, m[51] += 4;
+	assert_int_equal(rein_tls_hello(m, n + 4, name), REIN_TLS_NAMED);
+	n = hello(m, "a.org", 200);
+	memcpy(m + n, m + 52, 14);
+	m[4] += 14, m[8] += 14, m[51] += 14;
+	assert_int_equal(rein_tls_hello(m, n + 14, name), REIN_TLS_BAD);
+	hello(m, "a.org", 200);
+	m[4] = 45, m[8] = 41;
+	assert_int_equal(rein_tls_hello(m, 50, name), REIN_TLS_NAMELESS);
+}
+
 static void http_heads(void **state)
 {
 	static const struct {
@@ -321,7 +579,45 @@ static void http_heads(void **state)
 		{"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", REIN_HTTP_BAD, ""},
 		{"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", REIN_HTTP_BAD, ""},
 		{"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET /\x7f HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET /\t HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"G(T / HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{" GET / HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a:0\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a:\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a:4294967376\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: [::g]\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost: a\r\nX: a\1b\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET / HTTP/1.1\r\nHost:\t a\t \r\nX: a\tb\r\n\r\n", REIN_HTTP_OK, "a"},
+		{"GET / HTTP/1.1\r\n\nHost: a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunkex\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1a\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551617\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET http://a.org?x HTTP/1.1\r\nHost: a.org\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET http://a.org#b.org HTTP/1.1\r\nHost: a.org\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET http://a.org HTTP/1.0\r\n\r\n", REIN_HTTP_OK, "a.org"},
+		{"GET http://b.org@a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"GET ftp://a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n", REIN_HTTP_BAD, ""},
+		{"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_OK, "a"},
+		{"CONNECT b:1 HTTP/1.1\r\nHost: a\r\n\r\n", REIN_HTTP_OK, "a"},
 	};
+	static const struct {
+		const char *field;
+		bool another, upgrade;
+	} fields[] = {
+		{"X: y", false, false}, {"Upgrade: websocket", false, true}, {"X-HTTP-Method-Override: DELETE", true, false},
+		{"x_http_method: DELETE", true, false}, {"X-Original-URL: /admin", true, false},
+		{"X-A-Field-Whose-Name-Is-Longer-Than-Those: y", false, false},
+	};
+	char big[REIN_HTTP_HEAD + 1];
+	struct rein_http_head one;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -335,6 +631,28 @@ static void http_heads(void **state)
 			assert_int_equal(h.n, strlen(cases[i].text));
 		}
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		snprintf(big, sizeof(big), "GET / HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", fields[i].field);
+		assert_int_equal(rein_http_head(big, strlen(big), &one), REIN_HTTP_OK);
+		assert_int_equal(one.another, fields[i].another);
+		assert_int_equal(one.upgrade, fields[i].upgrade);
+	}
+	assert_int_equal(rein_http_head("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n", 30, &one), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_head("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", 47, &one), REIN_HTTP_OK);
+	assert_int_equal(one.framing, REIN_HTTP_NO_BODY);
+	memset(big, 'a', sizeof(big));
+	memcpy(big, "GET / HTTP/1.1\r\nX: ", 19);
+	assert_int_equal(rein_http_head(big, 1000, &one), REIN_HTTP_MORE);
+	assert_int_equal(rein_http_head(big, REIN_HTTP_HEAD, &one), REIN_HTTP_BAD);
+	memset(big, 'A', 30);
+	assert_int_equal(rein_http_looks(big, 20), REIN_HTTP_MORE);
+	assert_int_equal(rein_http_looks(big, 30), REIN_HTTP_BAD);
+	memcpy(big, "GET /AAAAAAAAAAAAA", 18);
+	assert_int_equal(rein_http_looks(big, 8191), REIN_HTTP_MORE);
+	assert_int_equal(rein_http_looks(big, 8192), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_looks("GET \1", 5), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_looks("GET \x7f", 5), REIN_HTTP_BAD);
+	assert_int_equal(rein_http_looks("GET a\r", 6), REIN_HTTP_MORE);
 	assert_int_equal(rein_http_looks("GET /", 5), REIN_HTTP_MORE);
 	assert_int_equal(rein_http_looks("GET key\r\n", 9), REIN_HTTP_BAD);
 	assert_int_equal(rein_http_looks("EHLO\1", 5), REIN_HTTP_BAD);
@@ -431,7 +749,8 @@ static void credential_texts(void **state)
 		"A=env:B-C,host=x", "A=env:B,host=x:1-2", "A=env:B,host=x:0", "A=env:B,host=x,header=", "A=env:B,host=x,header=a b",
 		"A=env:B,host=x,header=Host", "A=env:B,host=x,header=content-length",
 		"A=env:B,host=x,format=Bearer", "A=env:B,host=x,format={}{}", "A=env:B,host=x,plainly", "A=env:B,host=x,",
-		"A=env:B,host=10.0.0.1/8", "A=env:B,host=x,format=a\r\n{}",
+		"A=env:B,host=10.0.0.1/8", "A=env:B,host=x,format=a\r\n{}", "A=env:B,host=x,format=a\x7f{}",
+		"A=env:B,host=x,header=**", "A=env:B,host=x,header=a*", "A=env:B,host=x,plaim", "A=env:B,host=:80",
 		"A=env:B,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a,host=a",
 	};
 	static struct rein_net_credential c;
@@ -456,6 +775,15 @@ static void credential_texts(void **state)
 	assert_true(rein_credential_set(&c, (struct rein_str){"abc-123", 7}, &err) < 0);
 	assert_true(rein_credential_set(&c, (struct rein_str){"abcdefgh\nijkl", 13}, &err) < 0);
 	assert_null(strstr(err.msg, "abcdefgh"));
+	assert_true(rein_credential_set(&c, (struct rein_str){"abcdefgh\x7fijkl", 13}, &err) < 0);
+	assert_int_equal(rein_credential_set(&c, (struct rein_str){"tok_ABCdef123\r\n", 15}, &err), 0);
+	assert_int_equal(c.n, 13);
+	for (int i = 0; i < 2; i++) {
+		char big[sizeof(c.secret) + 1];
+
+		memset(big, 'k', sizeof(big));
+		assert_int_equal(rein_credential_set(&c, (struct rein_str){big, sizeof(c.secret) - (size_t)i}, &err) == 0, i == 1);
+	}
 }
 
 static void credential_heads(void **state)
@@ -486,6 +814,15 @@ static void credential_heads(void **state)
 		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUB==\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
 		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA==\r\n\r\n", false, REIN_CREDENTIAL_MISPLACED, NULL},
 		{"", "GET / HTTP/1.1\r\nAuthorization: Basic !!!!\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA=\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorization: basic   dTpQUFBQUFBQUA==\r\n\r\n", true, REIN_CREDENTIAL_PUT, "dTpTU1NTU1NTUw=="},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Token dTpQUFBQUFBQUA==\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorization: Basic\r\n\r\n", true, REIN_CREDENTIAL_ABSENT, NULL},
+		{"", "GET / HTTP/1.1\r\nAuthorizatixn: PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: Basic dTpQUFBQUFBQUA==\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",format=Bearer {}", "GET / HTTP/1.1\r\nAuthorization: Bexrer PPPPPPPP\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",format=a {} b", "GET / HTTP/1.1\r\nAuthorization: a PPPPPPPP c\r\n\r\n", true, REIN_CREDENTIAL_MISPLACED, NULL},
+		{",format=a {} b", "GET / HTTP/1.1\r\nAuthorization:\ta PPPPPPPP b\t\r\n\r\n", true, REIN_CREDENTIAL_PUT, "a SSSSSSSS b"},
 	};
 	static struct rein_net_credential c;
 	struct rein_credential_from from;
@@ -530,6 +867,14 @@ static void http_bodies(void **state)
 	body_case(chunked, "3\nabc\n0\n\n", "", false);
 	body_case(chunked, "-1\r\n", "", false);
 	body_case(chunked, "fffffffffffffffff\r\n", "", false);
+	body_case(chunked, "3;a\1b\r\nabc\r\n0\r\n\r\n", "", false);
+	body_case(chunked, "3\rXabc\r\n0\r\n\r\n", "", false);
+	body_case(chunked, "3\r\nabc\rX0\r\n\r\n", "", false);
+	body_case(chunked, "0\r\n\rX", "", false);
+	body_case(chunked, "0\r\n\1", "", false);
+	body_case(chunked, "0\r\nX: a\1b\r\n\r\n", "", false);
+	body_case(chunked, "0\r\nX: a\tb\r\n\r\n", "", true);
+	body_case(chunked, "0\r\nX: y\rZ\r\n\r\n", "", false);
 }
 
 static void packets(void **state)
@@ -620,6 +965,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(address_classes), cmocka_unit_test(rule_texts),
 		cmocka_unit_test(rule_denies), cmocka_unit_test(rule_matches),	   cmocka_unit_test(dns_question_and_answer),
+		cmocka_unit_test(publish_texts),   cmocka_unit_test(rule_places),
+		cmocka_unit_test(dns_foreign_records), cmocka_unit_test(dns_odd_questions),
+		cmocka_unit_test(tls_odd_hellos),
 		cmocka_unit_test(dns_pointers),	   cmocka_unit_test(tls_hello),
 		cmocka_unit_test(http_heads),	   cmocka_unit_test(http_paths),
 		cmocka_unit_test(rule_requests),   cmocka_unit_test(credential_texts),

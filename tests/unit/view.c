@@ -287,6 +287,85 @@ static void git_directories_outside_must_point_back(void **state)
 	rein_view_done(&v);
 }
 
+/* What cannot be read to its end, or at all, is not for the box either. */
+static void settings_nobody_could_read_are_hidden(void **state)
+{
+	static char text[70001];
+	struct rein_view v = {0};
+	struct rein_view_opts o;
+
+	(void)state;
+	dir("proj");
+	memset(text, 'x', sizeof(text) - 1);
+	file("home/.npmrc", text);
+	text[60000] = '\0';
+	file("home/.yarnrc", text);
+	dir("home/.condarc"); /* opened, and not to be read */
+	dir("conf");
+	o = opts_at("proj");
+	o.config_dir = at("conf");
+	plan(&o, &v);
+	assert_non_null(rule(&v, at("home/.npmrc")));
+	assert_null(rule(&v, at("home/.yarnrc")));
+	assert_non_null(rule(&v, at("home/.condarc")));
+	assert_int_equal(rule(&v, at("conf"))->access, REIN_PATH_HIDE); /* Rein's own, wherever it is */
+	rein_view_done(&v);
+}
+
+/* A second mount of the same filesystem shows everything again. */
+static void other_mounts_of_what_is_hidden_are_hidden(void **state)
+{
+	struct rein_view v = {0};
+	struct rein_view_opts o;
+	char text[4 * PATH_MAX];
+
+	(void)state;
+	dir("proj");
+	dir("home/.ssh");
+	dir("again/.ssh");
+	dir("other/.ssh");
+	dir("projagain");
+	dir("inproj");
+	dir("gone");
+	dir("proj/sub");
+	snprintf(text, sizeof(text),
+		 "1 0 8:1 / / rw - ext4 /dev/x rw\n"
+		 "2 1 8:1 %s/home %s/again rw - ext4 /dev/x rw\n"
+		 "3 1 8:2 %s/home %s/other rw - ext4 /dev/y rw\n"
+		 "4 1 8:1 %s/proj %s/projagain rw - ext4 /dev/x rw\n"
+		 "5 1 8:1 %s/proj/sub %s/inproj rw - ext4 /dev/x rw\n"
+		 "6 1 8:1 %s/home %s/gone rw - ext4 /dev/x rw\n", top, top, top, top, top, top, top, top, top, top);
+	file("mounts", text);
+	o = opts_at("proj");
+	plan(&o, &v);
+	assert_non_null(rule(&v, at("home/.ssh")));
+	assert_non_null(rule(&v, at("again/.ssh")));
+	assert_null(rule(&v, at("other/.ssh"))); /* another filesystem */
+	assert_null(rule(&v, at("gone/.ssh")));	 /* it is not there */
+	/* a tree with files that its mask hides, as a whole, and so is a part of it */
+	assert_non_null(rule(&v, at("projagain")));
+	assert_non_null(rule(&v, at("inproj")));
+	assert_null(rule(&v, at("proj")));
+	rein_view_done(&v);
+}
+
+static void the_state_is_not_the_workspaces(void **state)
+{
+	struct rein_view_opts o;
+
+	(void)state;
+	dir("state/proj");
+	o = opts_at("state/proj");
+	refused(&o, REIN_E_USAGE, "the workspace");
+	o = opts_at("home");
+	o.state_dir = "state";
+	refused(&o, REIN_E_USAGE, "absolute");
+	o.state_dir = NULL;
+	refused(&o, REIN_E_USAGE, "absolute");
+	o = opts_at("mounts");
+	refused(&o, REIN_E_USAGE, "not a directory");
+}
+
 static void secrets_of_the_home_are_hidden(void **state)
 {
 	struct rein_view v = {0};
@@ -579,6 +658,9 @@ int main(void)
 		IN_TREE(a_symlinked_workspace_is_resolved),
 		IN_TREE(git_directories_outside_must_point_back),
 		IN_TREE(secrets_of_the_home_are_hidden),
+		IN_TREE(settings_nobody_could_read_are_hidden),
+		IN_TREE(other_mounts_of_what_is_hidden_are_hidden),
+		IN_TREE(the_state_is_not_the_workspaces),
 		IN_TREE(options_are_checked_and_the_specific_one_wins),
 		IN_TREE(mounts_inside_get_an_answer),
 		IN_TREE(caches_are_scratch_or_go_elsewhere),

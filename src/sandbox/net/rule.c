@@ -203,7 +203,7 @@ static void unbracket(char *s)
 {
 	char *close = strchr(s, ']');
 
-	if (*s != '[' || !close)
+	if (*s != '[' || !close || (close[1] && close[1] != '/')) /* "[::1]8" is not "::18" */
 		return;
 	memmove(close, close + 1, strlen(close + 1) + 1);
 	memmove(s, s + 1, strlen(s + 1) + 1);
