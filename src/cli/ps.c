@@ -155,7 +155,7 @@ int rein_cli_ps(int argc, char **argv)
 		if (fflush(stdout) != 0)
 			return rein_code_exit(REIN_E_IO);
 		sleep(1);
-		if (!common.json && rein_ui_width(stdout))
+		if (!common.json && isatty(STDOUT_FILENO))
 			printf("\033[H\033[J");
 	}
 }

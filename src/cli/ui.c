@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@
 #include "base/json.h"
 
 static pid_t pager;
+static int behind_pager = -1; /* what standard output was before */
+static struct sigaction before_pager;
 
 bool rein_ui_utf8(void)
 {
@@ -42,9 +45,7 @@ static bool coloured(FILE *f)
 		return false;
 	if (force && *force && !rein_streq(force, "0"))
 		return true;
-	if (f == stdout && pager)
-		return true;
-	return isatty(fileno(f)) && term && !rein_streq(term, "dumb");
+	return ((f == stdout && pager) || isatty(fileno(f))) && term && !rein_streq(term, "dumb");
 }
 
 const char *rein_ui(FILE *f, enum rein_colour c)
@@ -62,11 +63,14 @@ const char *rein_ui_off(FILE *f)
 
 unsigned rein_ui_width(FILE *f)
 {
+	const char *columns = getenv("COLUMNS");
 	struct winsize ws;
+	uint64_t told = 0;
 
-	if (ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col)
+	/* a pager shows it on the terminal that was there before */
+	if (ioctl(f == stdout && pager ? behind_pager : fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col)
 		return ws.ws_col;
-	return 0;
+	return columns && rein_parse_u64(columns, USHRT_MAX, &told) ? (unsigned)told : 0;
 }
 
 void rein_say(const char *fmt, ...)
@@ -121,9 +125,40 @@ int rein_fail(const struct rein_err *err, bool json)
 	return rein_code_exit(err->code);
 }
 
+static volatile sig_atomic_t came;
+
+static void on_signal(int sig)
+{
+	came = sig;
+}
+
+/* Who is told to end while a question stands there ends afterwards: a terminal must not be left without echo. */
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+static void catch_signals(struct sigaction old[ARRAY_SIZE(ending)])
+{
+	struct sigaction on = {.sa_handler = on_signal}; /* without SA_RESTART: the read must end */
+
+	came = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++) {
+		sigaction(ending[i], NULL, &old[i]);
+		if (old[i].sa_handler != SIG_IGN)
+			sigaction(ending[i], &on, NULL);
+	}
+}
+
+static void let_signals_be(const struct sigaction old[ARRAY_SIZE(ending)])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+		sigaction(ending[i], &old[i], NULL);
+	if (came)
+		raise(came);
+}
+
 int rein_ui_key(const char *question)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	struct sigaction handlers[ARRAY_SIZE(ending)];
 	struct termios old, raw;
 	char c = 'k';
 
@@ -131,16 +166,19 @@ int rein_ui_key(const char *question)
 	if (tty < 0 || tcgetattr(tty, &old) < 0)
 		return 'k';
 	raw = old;
-	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+	/* without ISIG ^C is a key, and an answer */
+	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO | ISIG);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	catch_signals(handlers);
 	/* flush first, then ask: what is typed after the question counts */
 	tcsetattr(tty, TCSAFLUSH, &raw);
 	fputs(question, stderr);
-	while (read(tty, &c, 1) < 0 && errno == EINTR)
+	while (!came && read(tty, &c, 1) < 0 && errno == EINTR)
 		;
 	tcsetattr(tty, TCSANOW, &old);
 	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
+	let_signals_be(handlers);
 	return c;
 }
 
@@ -304,9 +342,19 @@ void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s)
 		rein_buf_cstr(b, "only times of directories");
 }
 
+/* Standard output leads into fd; what it was is kept. */
+static bool put_pager(int fd)
+{
+	behind_pager = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return behind_pager >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+}
+
 void rein_ui_page(bool wanted)
 {
+	/* without less a long list is better than none */
+	static const char usual[] = "command -v less >/dev/null && exec less; exec cat";
 	const char *cmd = getenv("REIN_PAGER") ? getenv("REIN_PAGER") : getenv("PAGER");
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int fds[2];
 
 	if (!wanted || !isatty(STDOUT_FILENO) || (cmd && (!*cmd || rein_streq(cmd, "cat"))))
@@ -318,18 +366,20 @@ void rein_ui_page(bool wanted)
 	if (pager == 0) {
 		dup2(fds[0], STDIN_FILENO);
 		setenv("LESS", "FRX", 0);
-		execl("/bin/sh", "sh", "-c", cmd ? cmd : "less", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", cmd ? cmd : usual, (char *)NULL);
 		_exit(127);
 	}
 	close(fds[0]);
-	if (pager < 0) {
+	if (pager < 0)
 		pager = 0;
-		close(fds[1]);
-		return;
-	}
-	signal(SIGPIPE, SIG_IGN);
-	dup2(fds[1], STDOUT_FILENO);
+	else if (put_pager(fds[1]))
+		sigaction(SIGPIPE, &ignore, &before_pager);
 	close(fds[1]);
+	if (pager && behind_pager < 0) { /* it has read all there is, and ends */
+		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+			;
+		pager = 0;
+	}
 }
 
 void rein_ui_page_end(void)
@@ -339,7 +389,12 @@ void rein_ui_page_end(void)
 	if (!pager)
 		return;
 	fflush(stdout);
-	close(STDOUT_FILENO);
+	/* the person may look again, and who left the pager has seen enough: that is no failure to write */
+	clearerr(stdout);
+	dup2(behind_pager, STDOUT_FILENO);
+	close(behind_pager);
+	behind_pager = -1;
+	sigaction(SIGPIPE, &before_pager, NULL);
 	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;

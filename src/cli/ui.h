@@ -18,14 +18,17 @@ bool rein_ui_utf8(void);
 /* The escape sequence for a stream, or "". */
 const char *rein_ui(FILE *f, enum rein_colour c);
 const char *rein_ui_off(FILE *f);
-unsigned rein_ui_width(FILE *f); /* columns; 0: not a terminal */
+unsigned rein_ui_width(FILE *f); /* columns, of the terminal or $COLUMNS; 0: any number */
 
 void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr */
 void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on with it */
 /* The one place that prints an error and turns it into an exit status. */
 int rein_fail(const struct rein_err *err, bool json);
 
-/* Ask, and take one key without waiting for Enter; 'k' where there is no terminal. */
+/*
+ * Ask, and take one key without waiting for Enter; 'k' where there is no terminal. A signal that ends the process does so
+ * when the terminal is as it was.
+ */
 int rein_ui_key(const char *question);
 
 /* Static buffers, a few at a time. */
