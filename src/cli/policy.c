@@ -384,10 +384,11 @@ static int verb_suggest(struct session *s, struct rein_err *err)
 static const struct {
 	const char *name;
 	int (*run)(struct session *s, struct rein_err *err); /* > 0: exit status */
+	bool operands;
 } verbs[] = {
-	{"check", verb_check}, {"test", verb_test},	{"explain", verb_explain}, {"show", verb_show},
-	{"init", verb_init},   {"trust", verb_trust}, {"untrust", verb_untrust},   {"diff", verb_diff},
-	{"suggest", verb_suggest},
+	{"check", verb_check, true}, {"test", verb_test, true},	   {"explain", verb_explain, true},
+	{"show", verb_show, true},   {"init", verb_init, false},	   {"trust", verb_trust, false},
+	{"untrust", verb_untrust, false}, {"diff", verb_diff, true}, {"suggest", verb_suggest, false},
 };
 
 int rein_cli_policy(int argc, char **argv)
@@ -407,7 +408,10 @@ int rein_cli_policy(int argc, char **argv)
 	rc = rein_judge_begin(&s.judge, &s.o.who, &err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(verbs); i++)
 		if (rein_streq(verbs[i].name, argv[first])) {
-			rc = verbs[i].run(&s, &err);
+			rc = s.n && !verbs[i].operands
+				     ? rein_err_set(&err, REIN_E_USAGE, "policy %s takes nothing, not '%s'", argv[first],
+						    s.args[s.n - 1])
+				     : verbs[i].run(&s, &err);
 			return rc < 0 ? rein_fail(&err, s.common.json) : rc;
 		}
 	if (rc == 0)

@@ -110,18 +110,33 @@ void rein_json_error(struct rein_json *j, const struct rein_err *err)
 	rein_json_close(j, '}');
 }
 
+static void json_failure(const struct rein_err *err, FILE *f)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_error(&j, err);
+	rein_json_close(&j, '}');
+	rein_buf_char(&b, '\n');
+	if (!b.failed)
+		fwrite(b.p, 1, b.n, f);
+	fflush(f);
+}
+
 int rein_fail(const struct rein_err *err, bool json)
 {
-	if (json) {
-		auto_buf struct rein_buf b = REIN_BUF(1 << 16);
-		struct rein_json j = {.b = &b};
-
-		rein_json_open(&j, '{');
-		rein_json_error(&j, err);
-		rein_json_close(&j, '}');
-		rein_json_out(&b);
-	}
+	if (json)
+		json_failure(err, stdout);
 	rein_say("%s%s%s", rein_ui(stderr, REIN_RED), err->msg, rein_ui_off(stderr));
+	return rein_code_exit(err->code);
+}
+
+int rein_fail_last(const struct rein_err *err, bool json)
+{
+	rein_fail(err, false);
+	if (json)
+		json_failure(err, stderr);
 	return rein_code_exit(err->code);
 }
 

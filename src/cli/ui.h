@@ -24,6 +24,8 @@ void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr 
 void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on with it */
 /* The one place that prints an error and turns it into an exit status. */
 int rein_fail(const struct rein_err *err, bool json);
+/* The same where standard output is a command's: the object is the last line of standard error. */
+int rein_fail_last(const struct rein_err *err, bool json);
 
 /*
  * Ask, and take one key without waiting for Enter; 'k' where there is no terminal. A signal that ends the process does so

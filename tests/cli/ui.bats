@@ -5,6 +5,7 @@
 load helper
 
 verbs() { rein help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'; }
+paths() { python3 -c 'import json, sys; print(json.dumps([c["path"] for c in json.load(sys.stdin)["changes"]]))'; }
 json_ok() { python3 -m json.tool >/dev/null; }
 
 @test "help: every verb explains itself on stdout; the overview names each" {
@@ -56,6 +57,22 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	has "$output" "no committed transaction"
 	run -125 rein show
 	run -125 rein undo a b
+	run -125 rein diff -U 4294967296
+	has "$output" "--unified"
+	# what nobody looks at is not passed over
+	local v
+	for v in "log x" "status x" "gc --dry-run x" "show a x" "commit a x" "discard a x" "undo a x" "redo a x" "ps x" "stats a x" \
+		"pause a x" "resume a x" "kill a x" "start x" "safe x" "doctor x" "metrics x" "version x" "help log x" "completion bash x" \
+		"policy init a x" "policy trust a x" "policy untrust a x" "policy suggest a x"; do
+		# shellcheck disable=SC2086
+		run -125 rein $v
+		has "$output" "'x'" || die "rein $v: $output"
+	done
+	for v in version metrics help completion; do
+		run -125 rein $v --frob
+		has "$output" "unknown option '--frob'"
+	done
+	[ ! -e .rein.yaml ]
 	eq nothing "" "$(rein log --all --ids)"
 }
 
@@ -90,8 +107,29 @@ json_ok() { python3 -m json.tool >/dev/null; }
 		json_ok <<<"$output" || die "rein $c --json: '$output' '$stderr'"
 		[ -n "$(field error.message <<<"$output")" ]
 	done
-	run -125 --separate-stderr rein run --json --workspace "$W/none" -- true
-	json_ok <<<"$output"
+	for c in "help --json x" "version --json x" "metrics --json x" "policy --json x" "log --frob --json" "frobnicate --json" "audit log --frob --json"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein $c
+		[ -n "$(field error.message <<<"$output")" ] || die "rein $c: '$output' '$stderr'"
+	done
+	# standard output is the command's, also if there is none to run
+	for c in "--workspace $W/none -- true" "--frob -- true" "" "--timeout soon -- true" "-- $W/none"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr rein run --json $c
+		eq stdout "" "$output"
+		[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ] || die "rein run --json $c: '$stderr'"
+	done
+	run -125 --separate-stderr rein run --frob --json -- true
+	[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ]
+	run -125 --separate-stderr rein run --frob -- true --json
+	hasnt "$stderr" '{'
+	for c in "none -- true" "" "none --frob"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein attach --json $c
+		eq stdout "" "$output"
+		[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ] || die "rein attach --json $c: '$stderr'"
+	done
+	eq version "$(rein version)" "rein $(rein version --json | field version)"
 	# names that are no UTF-8
 	q sh -c 'echo x >"$1"' sh $'\xff\n"'
 	run -0 --separate-stderr rein show --json
@@ -122,6 +160,10 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	has "$output" new
 	run -0 --separate-stderr rein diff --json
 	json_ok <<<"$output"
+	eq "all of it" '["", "bin", "d", "d/x", "new", "t"]' "$(paths <<<"$output")"
+	eq "some of it" '["d", "d/x", "new"]' "$(rein diff --json @ d new | paths)"
+	eq "some of it" '["d/x"]' "$(rein diff --json @ 'd/*' | paths)"
+	eq "none of it" '[]' "$(rein diff --json @ zzz | paths)"
 	rein commit -q
 	run -0 rein diff @
 	has "$output" "+TWO"
@@ -318,6 +360,12 @@ p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; op
 
 @test "output to a full device is an error, not silence" {
 	q sh -c 'echo 1 >a'
+	local v
+	for v in --version --help version "help run" "completion fish" "run --help" "audit help"; do
+		run -125 bash -c "rein $v >/dev/full"
+		has "$output" "cannot be written"
+		run -125 bash -c "rein $v >&-"
+	done
 	run bash -c 'rein log --json >/dev/full'
 	[ "$status" -ne 0 ] || die "a report that could not be written was taken for done"
 }
