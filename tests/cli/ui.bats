@@ -331,31 +331,81 @@ p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; op
 	eq mode 700 "$(stat -c %a "$REIN_STATE")"
 }
 
+# VERB...: the options that its help names
+options_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) \(--[a-z-]*\).*/\2/p'; }
+letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
+audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
+all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
+
 @test "completion: bash loads it and completes verbs, options, choices and ids" {
 	rein completion bash >"$T/c.bash"
 	bash -n "$T/c.bash"
 	complete_line() { # WORDS...: the last one is being completed
-		bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _rein 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' _ "$T/c.bash" "$@"
+		bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _command_offset() { COMPREPLY=("offset $1"); }; _rein 2>&1; printf "%s\n" "${COMPREPLY[@]}"' _ "$T/c.bash" "$@"
 	}
 	eq undo undo "$(complete_line rein un)"
 	has "$(complete_line rein run --time)" --timeout
 	eq choice host "$(complete_line rein run --net h)"
 	q sh -c 'echo 1 >a'
 	has "$(complete_line rein show '')" "$(newest)"
-	local v
+	local v o
 	for v in $(verbs); do has "$(complete_line rein "$v")" "$v"; done
+	for v in $(audit_verbs); do has "$(complete_line rein audit "$v")" "$v"; done
+	while read -r v; do
+		# shellcheck disable=SC2086
+		o=$(complete_line rein $v - | tr '\n' ' ')
+		# shellcheck disable=SC2086
+		for w in $(options_of $v) $(letters_of $v); do has " $o" " $w "; done
+	done < <(all_verbs | grep -v '^audit$')
+	# an option of one verb is none of another
+	hasnt "$(complete_line rein audit show -)" --follow
+	has "$(complete_line rein policy '')" explain
+	has "$(complete_line rein help '')" classify
+	has "$(complete_line rein completion '')" zsh
+	: >"a file"
+	eq file "a file" "$(complete_line rein run -p 'a f')"
+	eq file "a file" "$(complete_line rein audit verify --anchor 'a f')"
+	# the command's own completion begins where the command does
+	eq command "offset 3" "$(complete_line rein run -- ls -)"
+	eq command "offset 5" "$(complete_line rein run --timeout 5s --hold ls -)"
+	eq command "offset 4" "$(complete_line rein run -w . ls '')"
+	eq command "offset 4" "$(complete_line rein attach box -- l)"
+	has "$(complete_line rein run --timeout 5s --ho)" --hold
 }
 
-@test "completion: zsh and fish accept theirs" {
+@test "completion: zsh and fish know every verb and option" {
+	local v o w
 	rein completion zsh >"$T/_rein"
 	rein completion fish >"$T/rein.fish"
-	[ -s "$T/_rein" ] && [ -s "$T/rein.fish" ]
-	need "neither zsh nor fish is installed" sh -c 'command -v zsh || command -v fish'
-	if command -v zsh >/dev/null; then zsh -n "$T/_rein"; fi
+	while read -r v; do
+		# shellcheck disable=SC2086
+		for w in $(options_of $v); do
+			grep -qE -- "^complete -c rein -n '__rein_at $v'.* -l ${w#--}( |\$)" "$T/rein.fish" || die "fish: rein $v $w"
+		done
+	done < <(all_verbs | grep -v '^audit$')
 	if command -v fish >/dev/null; then
 		fish --no-execute "$T/rein.fish"
 		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein un'")" undo
+		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein audit pr'")" prune
 	fi
+	need "zsh is not installed" command -v zsh
+	zsh -n "$T/_rein"
+	# what it hands to zsh's own functions
+	zsh_line() {
+		zsh -f -c '_arguments() { print -rl -- "$@" }; _describe() { print -rl -- ${(P)2} }; compadd() { print -rl -- "$@" }; _normal() { print normal $CURRENT }
+			compdef() { : }; source "$1"; shift; words=("$@"); CURRENT=$#; _rein' _ "$T/_rein" "$@"
+	}
+	for v in $(verbs); do has "$(zsh_line rein '')" "$v:"; done
+	for v in $(audit_verbs); do has "$(zsh_line rein audit '')" "$v:"; done
+	has "$(zsh_line rein policy '')" explain
+	while read -r v; do
+		# shellcheck disable=SC2086
+		o=$(zsh_line rein $v '')
+		# shellcheck disable=SC2086
+		for w in $(options_of $v); do has "$o" "$w"; done
+		# shellcheck disable=SC2086
+		for w in $(letters_of $v); do grep -qE -- "^\*?$w[+[]" <<<"$o" || die "zsh: rein $v $w"; done
+	done < <(all_verbs | grep -v '^audit$')
 }
 
 @test "output to a full device is an error, not silence" {
