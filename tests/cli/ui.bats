@@ -194,6 +194,36 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	json_ok <<<"$output"
 }
 
+@test "doctor: where a run would fail for want of a place or a program, it says so and what to do" {
+	local how
+	rein doctor -q || skip "kernel: this machine cannot"
+	for how in "-u HOME -u REIN_STATE" "-u REIN_STATE HOME=relative" "REIN_STATE=relative" "REIN_STATE=/proc/none" "REIN_STATE=$T/file/state" "REIN_STATE=/"; do
+		: >"$T/file"
+		is_root && [ "$how" = "REIN_STATE=/" ] && continue
+		# shellcheck disable=SC2086
+		run env $how rein run -q --discard -- touch x
+		eq "run with $how" 125 "$status"
+		# shellcheck disable=SC2086
+		run -125 env $how rein doctor
+		has "$output" "missing   State"
+		has "$output" REIN_STATE
+		has "$output" "cannot run here"
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr env $how rein doctor --json
+		eq able false "$(field able <<<"$output")"
+	done
+	run -0 rein doctor
+	has "$output" "$REIN_STATE"
+	[ ! -e "$REIN_STATE" ] || die "it made something"
+	mkdir "$T/alone"
+	cp "$REIN_BUILD/rein" "$T/alone"
+	run "$T/alone/rein" doctor
+	[ -e /usr/local/libexec/rein/rein-box ] || { eq status 125 "$status"; has "$output" "missing   Programs"; has "$output" reinstall; }
+	# only what went wrong
+	hasnt "$(rein doctor -q)" " ok "
+	hasnt "$(rein doctor -q)" "rein can run here"
+}
+
 @test "quiet and verbose" {
 	for v in "run --commit" "run --hold" "run --discard"; do
 		# shellcheck disable=SC2086
