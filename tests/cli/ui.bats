@@ -59,8 +59,15 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	run -125 rein undo a b
 	run -125 rein diff -U 4294967296
 	has "$output" "--unified"
-	# what nobody looks at is not passed over
 	local v
+	# a variable that is not set is no place
+	for v in "-w" "--workspace" "--canary" "--rw" "-p" "--env-file"; do
+		run -125 rein run "$v" "" -- touch made
+		has "$output" "''"
+		[ ! -e made ]
+	done
+	run -125 rein run --workspace= -- touch made
+	# what nobody looks at is not passed over
 	for v in "log x" "status x" "gc --dry-run x" "show a x" "commit a x" "discard a x" "undo a x" "redo a x" "ps x" "stats a x" \
 		"pause a x" "resume a x" "kill a x" "start x" "safe x" "doctor x" "metrics x" "version x" "help log x" "completion bash x" \
 		"policy init a x" "policy trust a x" "policy untrust a x" "policy suggest a x"; do
