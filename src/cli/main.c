@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs, and nothing else. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/opts.h"
 #include "cli/ui.h"
@@ -98,11 +100,24 @@ static int finish(int status)
 	return rein_fail(&err, false);
 }
 
+/*
+ * A file that is opened takes the lowest number: where standard error is closed, that would be one of the state's, and
+ * words for people would go into it. What stands there now is as useless as what was closed, also for whoever is
+ * executed.
+ */
+static void fill_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			_exit(rein_code_exit(REIN_E_IO));
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
+	fill_closed();
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);

@@ -445,6 +445,19 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	done < <(all_verbs | grep -v '^audit$')
 }
 
+@test "closed descriptors: no file of the state takes their place" {
+	local n pid
+	command rein run -y -q --discard -- sleep 20 3>&- <&- >&- 2>&- &
+	pid=$!
+	until_true 10 pgrep -P "$pid" >/dev/null
+	for n in 0 1 2; do eq "descriptor $n" /dev/null "$(readlink "/proc/$pid/fd/$n")"; done
+	kill "$pid"
+	wait "$pid" || true
+	run -125 bash -c 'rein help <&- >&-'
+	has "$output" "cannot be written"
+	run -125 bash -c 'rein classify <&-'
+}
+
 @test "output to a full device is an error, not silence" {
 	q sh -c 'echo 1 >a'
 	local v
