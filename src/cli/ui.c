@@ -200,7 +200,7 @@ int rein_ui_key(const char *question)
 /* A few results may be alive at once, as arguments of one call. */
 static char *slot(size_t *size)
 {
-	static char ring[8][1024];
+	static char ring[8][4 * PATH_MAX + 1]; /* the longest path, of nothing but bytes that are escaped */
 	static unsigned at;
 
 	*size = sizeof(ring[0]);
@@ -215,6 +215,33 @@ const char *rein_ui_path(const char *path)
 
 	rein_buf_escaped(&b, rein_str(path));
 	snprintf(s, size, "%s", b.p ? b.p : "");
+	return s;
+}
+
+/* Into s, of b.n bytes at most max, not in the middle of a character. */
+static void cut(const struct rein_buf *b, char *s, size_t size, size_t max)
+{
+	size_t at;
+
+	if (max > size - 1)
+		max = size - 1;
+	if (b->n <= max || max <= 3) {
+		snprintf(s, size, "%s", b->p ? b->p : "");
+		return;
+	}
+	for (at = max - 3; at && ((unsigned char)b->p[at] & 0xc0) == 0x80; at--)
+		;
+	snprintf(s, size, "%.*s...", (int)at, b->p);
+}
+
+const char *rein_ui_text(const char *text, size_t max)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 22);
+	size_t size;
+	char *s = slot(&size);
+
+	rein_buf_escaped(&b, rein_str(text));
+	cut(&b, s, size, max);
 	return s;
 }
 
@@ -241,7 +268,7 @@ const char *rein_ui_bytes(uint64_t n)
 	size_t size, u = 0;
 	char *s = slot(&size);
 
-	for (; v >= 1000 && u + 1 < ARRAY_SIZE(units); u++)
+	for (; v >= 999.5 && u + 1 < ARRAY_SIZE(units); u++)
 		v /= 1000;
 	if (u == 0 || v >= 100)
 		snprintf(s, size, "%.0f %s", v, units[u]);
@@ -324,17 +351,7 @@ const char *rein_ui_command(char *const *argv, size_t argc, size_t max)
 		}
 		add_quoted(&b, argv[i]);
 	}
-	if (max > size - 1)
-		max = size - 1;
-	if (b.n > max && max > 3) {
-		size_t cut = max - 3;
-
-		while (cut && ((unsigned char)b.p[cut] & 0xc0) == 0x80)
-			cut--;
-		snprintf(s, size, "%.*s...", (int)cut, b.p);
-	} else {
-		snprintf(s, size, "%s", b.p ? b.p : "");
-	}
+	cut(&b, s, size, max);
 	return s;
 }
 

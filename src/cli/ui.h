@@ -35,6 +35,7 @@ int rein_ui_key(const char *question);
 
 /* Static buffers, a few at a time. */
 const char *rein_ui_path(const char *path);    /* escaped */
+const char *rein_ui_text(const char *text, size_t max); /* escaped, and cut */
 const char *rein_ui_count(uint64_t n);	       /* 1,204 */
 const char *rein_ui_bytes(uint64_t n);	       /* 1.2 MB */
 const char *rein_ui_seconds(uint64_t ns);      /* 4.2 s */

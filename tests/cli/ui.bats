@@ -180,6 +180,26 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	run -125 rein diff nope
 }
 
+@test "names are told whole, however long, and cut between characters where they are cut" {
+	local long w
+	long=$(printf 'd%.0s' {1..200})
+	long=$long/$long/$long/$long/$long/$long/$long
+	held sh -c 'mkdir -p "$1"; echo 1 >"$1/file"' sh "$long" >/dev/null
+	has "$(rein diff --name-status)" "$long/file"
+	has "$(rein show)" "$long/file"
+	has "$(rein diff --stat)" "$long/file"
+	rein discard -q
+	# ä has two bytes; a box is listed from its beginning to its end
+	command rein run -y -q --discard -- sh -c 'sleep 20; : "$1"' sh "$(printf 'ä%.0s' {1..300})" 3>&- &
+	until_true 10 sh -c 'rein ps --json | grep -q sleep'
+	for w in 130 131 132 133; do
+		COLUMNS=$w rein ps | iconv -f UTF-8 -t UTF-8 >/dev/null || die "half a character at $w columns"
+	done
+	rein stats "$(rein ps --json | field boxes.0.id)" | iconv -f UTF-8 -t UTF-8 >/dev/null
+	rein kill "$(rein ps --json | field boxes.0.id)"
+	wait || true
+}
+
 @test "diff of what another program can apply: patch turns the old tree into the new one" {
 	need "diff is not built" sh -c 'rein help | grep -q "^  diff"'
 	need "patch is not installed" command -v patch
