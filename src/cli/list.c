@@ -250,6 +250,7 @@ int rein_cli_gc(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("gc", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	struct rein_gc_opts o = {a.count, a.age_ns, a.bytes, rein_now_ns(), a.dry_run};

@@ -302,6 +302,7 @@ int rein_cli_run(int argc, char **argv)
 	struct asker asker;
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (first >= argc) {

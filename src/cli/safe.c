@@ -95,6 +95,7 @@ int rein_cli_safe(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status, rc = 0;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("safe", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	o = (struct rein_orders){e.state.fd, e.state.dir};

@@ -164,6 +164,7 @@ int rein_cli_stop(int argc, char **argv)
 	int first, status;
 	bool flagged = false;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("stop", argc, argv, &a, &common, &first, NULL, &status))
 		return status;
 	if (first < argc || a.all == (a.agent != NULL))
@@ -185,6 +186,7 @@ int rein_cli_start(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status, taken;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("start", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_who_check(&(struct rein_who){.agent = a.agent}, &err) < 0)
@@ -260,6 +262,7 @@ static int order(const char *verb, int argc, char **argv, enum rein_order_kind k
 	struct rein_err err = {0};
 	int first, status, rc;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	o = (struct rein_orders){e.state.fd, e.state.dir};

@@ -73,6 +73,21 @@ unsigned rein_ui_width(FILE *f)
 	return columns && rein_parse_u64(columns, USHRT_MAX, &told) ? (unsigned)told : 0;
 }
 
+static void pass_over(int sig)
+{
+	(void)sig;
+}
+
+void rein_ui_outlive_readers(void)
+{
+	/* caught, not ignored: what is executed has it as it was */
+	const struct sigaction caught = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+	struct sigaction was;
+
+	if (sigaction(SIGPIPE, NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+		sigaction(SIGPIPE, &caught, NULL);
+}
+
 void rein_say(const char *fmt, ...)
 {
 	va_list ap;

@@ -20,6 +20,9 @@ const char *rein_ui(FILE *f, enum rein_colour c);
 const char *rein_ui_off(FILE *f);
 unsigned rein_ui_width(FILE *f); /* columns, of the terminal or $COLUMNS; 0: any number */
 
+/* Of a verb that changes something: it is not ended because nobody reads what it says. */
+void rein_ui_outlive_readers(void);
+
 void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr */
 void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on with it */
 /* The one place that prints an error and turns it into an exit status. */

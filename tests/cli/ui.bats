@@ -465,6 +465,19 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	done < <(all_verbs | grep -v '^audit$')
 }
 
+@test "nobody reads any more: what was begun is done all the same; a list ends quietly" {
+	local id
+	bash -c 'rein run -v --commit -- sh -c "echo a; sleep 1; touch made" 2>&1 | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}"'
+	until_true 5 test -e made || die "not committed: $(rein log -n 1)"
+	# the command itself has the signal as ever
+	run -0 rein run -q -- sh -c 'grep SigIgn /proc/self/status; grep SigCgt /proc/self/status'
+	hasnt "$output" "SigIgn:	0000000000001000"
+	id=$(held touch later)
+	(exec 2> >(true); sleep 0.3; rein commit -v "$id" || true)
+	eq committed committed "$(state_of "$id")"
+	run -141 bash -c 'trap - PIPE; (sleep 0.3; exec rein help) | true; exit "${PIPESTATUS[0]}"'
+}
+
 @test "closed descriptors: no file of the state takes their place" {
 	local n pid
 	command rein run -y -q --discard -- sleep 20 3>&- <&- >&- 2>&- &
