@@ -3,7 +3,7 @@
  * How bad could an action be, and where do its effects go? Nothing is run and nothing is opened:
  * the answer comes from the text and from what is known about programs.
  *
- *	struct rein_classifier *c;
+ *	struct rein_classifier *c = NULL;
  *	struct rein_err err = {0};
  *	const struct rein_verdict *v;
  *
@@ -30,6 +30,25 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Zero is "nobody looked" and ranks above everything: zeroed memory is never harmless. */
+enum rein_level {
+	REIN_LEVEL_NONE = 0,
+	REIN_LEVEL_SAFE,
+	REIN_LEVEL_RISKY,
+	REIN_LEVEL_DANGEROUS,
+	REIN_LEVEL_DESTRUCTIVE,
+	REIN_LEVEL__MAX
+};
+
+enum rein_reach {
+	REIN_REACH_NONE = 0,
+	REIN_REACH_READONLY,	 /* nothing changes */
+	REIN_REACH_CONTAINED,	 /* files and processes here: can be held and undone */
+	REIN_REACH_COMPENSABLE,	 /* leaves the machine; another action reverses it */
+	REIN_REACH_IRREVERSIBLE, /* leaves the machine for good */
+	REIN_REACH__MAX
+};
 
 struct rein_classifier;
 struct rein_verdict;

@@ -3,9 +3,10 @@
  * The error every call of librein can fill in. Plain data of a fixed size: it lives on the
  * caller's stack, cannot fail on out-of-memory and crosses a pipe whole.
  *
+ *	struct rein_txn *txn = NULL;
  *	struct rein_err err = {0};
  *
- *	if (rein_txn_begin(&opts, &txn, &err) < 0)
+ *	if (rein_txn_begin(NULL, &txn, &err) < 0)
  *		fprintf(stderr, "%s\n", err.msg);
  *
  * Calls return 0 or a negative code; the same code, positive, is in err.code.

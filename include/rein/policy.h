@@ -6,14 +6,16 @@
  *	struct rein_question q = {.text = "git push --force", .cwd = "/home/ada/project"};
  *	struct rein_classifier *c = NULL;
  *	struct rein_policy *p = NULL;
- *	struct rein_answer a;
+ *	struct rein_answer a = {0};
  *	struct rein_err err = {0};
  *
  *	if (rein_classifier_new(&c, &err) == 0 && rein_policy_open(q.cwd, NULL, &p, &err) == 0 &&
  *	    rein_policy_ask(p, c, &q, &a, &err) == 0 && a.decision == REIN_DECISION_ALLOW)
  *		run();
  *	else
- *		refuse(a.reason, a.instead);
+ *		refuse(err.code ? err.msg : a.reason, a.instead);
+ *	rein_policy_close(p);
+ *	rein_classifier_free(c);
  *
  * A policy never changes once it is open and may be asked by any number of threads, each with a classifier
  * of its own. Zeroed memory denies, and so does every failure: *ret is filled on failure, too.

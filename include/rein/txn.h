@@ -3,22 +3,22 @@
  * Transactional runs: any command in a sandbox, its effects on files held back, shown, committed
  * all or nothing, and undone.
  *
- *	struct rein_err err = {0};
- *	struct rein_txn *txn;
- *	struct rein_txn_result result;
  *	const char *argv[] = {"make", "test", NULL};
+ *	struct rein_txn *txn = NULL;
+ *	struct rein_txn_result result;
+ *	struct rein_effect effect;
+ *	struct rein_err err = {0};
+ *	size_t n = 0;
  *
- *	if (rein_txn_begin(NULL, &txn, &err) < 0 ||
- *	    rein_txn_run(txn, argv, &result, &err) < 0)
- *		...
- *	for (size_t i = 0; i < rein_txn_effect_count(txn); i++) {
- *		rein_txn_effect(txn, i, &effect);
- *		...
+ *	if (rein_txn_begin(NULL, &txn, &err) == 0 && rein_txn_run(txn, argv, &result, &err) == 0 &&
+ *	    rein_txn_effects(txn, &n, &err) == 0) {
+ *		for (size_t i = 0; i < n && rein_txn_effect(txn, i, &effect) == 0; i++)
+ *			printf("%s/%s\n", effect.root, effect.path);
+ *		if (result.status == 0)
+ *			rein_txn_commit(txn, &err);
  *	}
- *	if (result.status == 0)
- *		rein_txn_commit(txn, &err);
- *	else
- *		rein_txn_abort(txn, &err);
+ *	if (err.code)
+ *		fprintf(stderr, "%s\n", err.msg);
  *	rein_txn_free(txn);
  *
  * All calls return 0 or a negative enum rein_code and fill err, which is never NULL. A handle
@@ -41,7 +41,10 @@ extern "C" {
 struct rein_txn;
 struct rein_pool;
 
-/* Zero means the default everywhere. size must be sizeof(struct rein_txn_opts). */
+/*
+ * Zero means the default everywhere. size must be sizeof(struct rein_txn_opts). Strings and lists are copied; the pool
+ * is not.
+ */
 struct rein_txn_opts {
 	size_t size;
 	const char *workspace; /* the tree that may change; default: git root of the current directory */
@@ -51,7 +54,7 @@ struct rein_txn_opts {
 	uint64_t timeout_ns, idle_timeout_ns;
 	const char *const *rw, *const *ro, *const *hide, *const *scratch; /* NULL-terminated lists */
 	const char *const *env; /* NAME or NAME=VALUE, passed even if it looks like a secret */
-	const char *agent, *session, *task; /* on whose behalf, for rules and for the record */
+	const char *agent, *session, *task; /* on whose behalf, for rules and for the record: words of up to 120 characters */
 	const char *const *policy; /* policy files of a last layer */
 	bool approve; /* the caller is a person's yes to what the policy would ask or hold; recorded */
 	struct rein_pool *pool; /* boxes made ahead, see below; or NULL */
@@ -63,9 +66,11 @@ struct rein_txn_opts {
  * new one, as without a pool. A box that was used up is replaced, by a thread of the pool's own, when its
  * command has ended. Any thread may use the pool; a process that was forked off has none.
  *
- *	struct rein_pool *pool;
- *	if (rein_pool_open(4, &pool, &err) < 0) ...
- *	struct rein_txn_opts opts = {.size = sizeof(opts), .pool = pool};
+ *	struct rein_txn_opts opts = {.size = sizeof(opts)};
+ *	struct rein_err err = {0};
+ *
+ *	if (rein_pool_open(4, &opts.pool, &err) < 0)
+ *		fprintf(stderr, "%s\n", err.msg);
  */
 REIN_API int rein_pool_open(unsigned n, struct rein_pool **ret, struct rein_err *err);
 /* So many are ready now; so many commands had one that was. */
@@ -81,6 +86,8 @@ enum rein_txn_end {
 	REIN_TXN_TIMED_OUT,
 	REIN_TXN_IDLE,
 	REIN_TXN_CANCELLED,
+	REIN_TXN_LIMIT,	  /* a limit of the policy's was hit */
+	REIN_TXN_STOPPED, /* rein stop, rein kill */
 };
 
 struct rein_txn_result {
@@ -121,7 +128,10 @@ REIN_API const char *rein_txn_id(const struct rein_txn *txn);
 REIN_API int rein_txn_run(struct rein_txn *txn, const char *const *argv, struct rein_txn_result *ret,
 			  struct rein_err *err);
 
-/* What was done so far. Strings live until the next call on the handle. */
+/*
+ * What was done so far: rein_txn_effects looks, the other two tell what it saw. Strings live until the next call on
+ * the handle.
+ */
 REIN_API int rein_txn_effects(struct rein_txn *txn, size_t *ret_count, struct rein_err *err);
 REIN_API size_t rein_txn_effect_count(const struct rein_txn *txn);
 REIN_API int rein_txn_effect(const struct rein_txn *txn, size_t i, struct rein_effect *ret);
@@ -130,7 +140,8 @@ REIN_API int rein_txn_effect(const struct rein_txn *txn, size_t i, struct rein_e
  * Atomic and durable. REIN_E_CONFLICT: nothing was changed, the transaction is held. REIN_E_HELD: the
  * policy keeps it for review, err says why; whoever opens it later and commits has approved it;
  * REIN_E_APPROVAL and REIN_E_DENIED then: the rule wants somebody else, more people, or had less time.
- * REIN_E_ROLLED_BACK: the policy threw it away.
+ * REIN_E_ROLLED_BACK: the policy threw it away, or a command in it did not end by itself (it timed out, hit a limit,
+ * was stopped or lost): what that leaves is a half, and can be neither committed nor held.
  */
 REIN_API int rein_txn_commit(struct rein_txn *txn, struct rein_err *err);
 /* Keep it for later: rein_txn_open finds it by its id. REIN_E_ROLLED_BACK as above. */

@@ -78,7 +78,7 @@ static int run(const struct rein_engine *e, const struct rein_live *l, char **ar
 
 static int fail(const struct rein_err *err, const struct rein_common *common)
 {
-	int status = rein_fail(err, common->json);
+	int status = rein_fail_last(err, common->json);
 
 	if (err->code == REIN_E_APPROVAL && !common->json)
 		rein_more("a person can approve it: at a terminal, or with rein attach --approve");
@@ -100,7 +100,7 @@ int rein_cli_attach(int argc, char **argv)
 	if (first >= argc)
 		rein_err_set(&err, REIN_E_USAGE, "which box? rein attach BOX [-- COMMAND [ARG...]] (see: rein ps)");
 	if (err.code || rein_live_find(e.state.fd, argv[first], &l, &err) < 0)
-		return rein_fail(&err, common.json);
+		return rein_fail_last(&err, common.json);
 	if (first + 1 < argc) {
 		rc = run(&e, &l, argv + first + 1, a.approve, &common, &r, &err);
 	} else {

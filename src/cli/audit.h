@@ -7,24 +7,30 @@
 
 #include "record/filter.h"
 
-/* $REIN_STATE, $XDG_STATE_HOME/rein or ~/.local/state/rein; the caller frees. */
-char *rein_cli_state_dir(void);
-
 /* One call of `rein audit`: what was asked, and why it failed. */
 struct rein_audit {
 	struct rein_filter filter;
-	const char *since, *until, *format, *output, *anchor, *key, *archive, *reason, *keep_age,
-		*keep_size, *count, *command, *before, *wait, *webhook;
-	bool json, follow, no_pager, all, incremental, dry_run, list, syslog, reverse, test, events;
+	const char *since, *until, *format, *output, *anchor, *key, *archive, *reason, *count, *command,
+		*before, *webhook;
+	uint64_t keep_ns, keep_bytes, wait_ns; /* 0: not said */
+	bool json, quiet, follow, no_pager, all, incremental, dry_run, list, syslog, reverse, test, events;
 	char **rest;
 	int nrest;
 	const char *state;
 	struct rein_err err;
 };
 
+/* The verbs of `rein audit`, for completion: NULL past the last. */
+struct rein_verb;
+const struct rein_verb *rein_audit_verb(size_t i, const char **ret_name);
+
 /* Print why and return the exit status. */
 int rein_audit_fail(struct rein_audit *a);
 int rein_audit_usage(struct rein_audit *a, const char *what, const char *arg);
+/* What has nothing else to tell is done. */
+int rein_audit_done(const struct rein_audit *a, const char *verb);
+/* For people who look at the screen: neither with --json nor with -q. */
+void rein_audit_note(const struct rein_audit *a, const char *text);
 int rein_audit_open(struct rein_audit *a, struct rein_record **r);
 
 enum { REIN_AUDIT_DATE = 1, REIN_AUDIT_CLOCK = 2 };

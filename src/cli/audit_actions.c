@@ -343,7 +343,7 @@ int rein_audit_actions(struct rein_audit *a, const struct rein_index_ops *ops, s
 		if (l.n)
 			qsort(l.v, l.n, sizeof(l.v[0]), by_start);
 		if (!l.n)
-			fprintf(stderr, "rein: nothing in the record matches\n");
+			rein_audit_note(a, "nothing in the record matches");
 		for (size_t i = 0; i < l.n; i++)
 			print_one(&s, &l.v[a->reverse ? i : l.n - 1 - i], &c);
 		rein_ui_page_end();

@@ -52,7 +52,7 @@ static int list(struct rein_audit *a)
 	if (a->json)
 		puts(b.p);
 	else if (!o.n)
-		fprintf(stderr, "rein: no alert waits to be delivered\n");
+		rein_audit_note(a, "no alert waits to be delivered");
 	rein_outbox_done(&o);
 	return 0;
 }
@@ -109,13 +109,10 @@ int rein_audit_alerts(struct rein_audit *a)
 	struct rein_deliver_result d = {0};
 	struct rein_policy *p = NULL;
 	struct rein_deliver_opts o = {0};
-	uint64_t wait_ns = 0;
 	int rc;
 
 	if (a->list)
 		return list(a);
-	if (a->wait && !rein_parse_duration(a->wait, &wait_ns))
-		return rein_audit_usage(a, "not a duration:", a->wait);
 	rc = rein_policy_load(&from, &p, &a->err);
 	if (rc == 0 && a->test) {
 		o.rule = rein_policy_alerts(p, &o.nrule);
@@ -123,7 +120,7 @@ int rein_audit_alerts(struct rein_audit *a)
 		rc = test(a, &o);
 	}
 	if (rc == 0)
-		rc = rein_engine_alerts_now(a->state, p, wait_ns, stderr, &d, &a->err);
+		rc = rein_engine_alerts_now(a->state, p, a->wait_ns, stderr, &d, &a->err);
 	rein_policy_free(p);
 	if (rc < 0)
 		return rein_audit_fail(a);

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "cli/audit.h"
+#include "cli/ui.h"
 #include "model/event.h"
 #include "record/count.h"
 #include "record/event.h"
@@ -89,11 +90,11 @@ int rein_audit_export(struct rein_audit *a)
 		rein_record_close(r);
 		if (rc < 0)
 			return rein_audit_fail(a);
-		fprintf(stderr,
-			"rein: archived in %s\n      check it anywhere: rein audit verify "
-			"--archive %s\n",
-			a->archive, a->archive);
-		return 0;
+		if (!a->json && !a->quiet) {
+			rein_say("archived in %s", rein_ui_path(a->archive));
+			rein_more("check it anywhere: rein audit verify --archive %s", rein_ui_path(a->archive));
+		}
+		return rein_audit_done(a, "export");
 	}
 	e.format = rein_export_format(name);
 	if (!e.format) {
@@ -141,7 +142,7 @@ int rein_audit_report(struct rein_audit *a)
 	rep.host = host;
 	rep.since_ns = a->filter.since_ns;
 	rep.until_ns = a->filter.until_ns;
-	if (!rein_report_write(&rep, a->format ? a->format : "md", &b)) {
+	if (!rein_report_write(&rep, a->format ? a->format : a->json ? "json" : "md", &b)) {
 		rc = rein_err_set(&a->err, REIN_E_USAGE, "report formats are html, md and json");
 		goto out;
 	}

@@ -78,13 +78,13 @@ int rein_audit_verify(struct rein_audit *a)
 	if (a->nrest == 1) /* a proof made by: rein audit prove */
 		return rein_proof_check_file(a->rest[0], o.pinned, &a->err) < 0
 			       ? rein_audit_fail(a)
-			       : (puts("the proof holds"), 0);
+			       : (puts(a->json ? "{\"holds\":true}" : "the proof holds"), 0);
 	rc = rein_record_verify(a->archive ? a->archive : a->state, &o, &v, &a->err);
-	print_verified(a, &v, rc == 0, (double)(rein_mono_ns() - began) / 1e9);
-	if (rc < 0 && a->err.code == REIN_E_INVALID && !a->json)
-		fprintf(stderr, "rein: the record is NOT whole\n      %s\n", a->err.msg);
-	else if (rc < 0 && !a->json)
+	if (rc < 0 && a->err.code != REIN_E_INVALID) /* it could not be looked at, which says nothing about it */
 		return rein_audit_fail(a);
+	print_verified(a, &v, rc == 0, (double)(rein_mono_ns() - began) / 1e9);
+	if (rc < 0 && !a->json)
+		fprintf(stderr, "rein: the record is NOT whole\n      %s\n", a->err.msg);
 	return rc < 0 ? rein_code_exit(a->err.code) : 0;
 }
 

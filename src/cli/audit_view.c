@@ -263,7 +263,7 @@ int rein_audit_log(struct rein_audit *a)
 	if ((a->count && !rein_parse_u64(a->count, 100000000, &count)) ||
 	    (a->before && !rein_parse_u64(a->before, UINT64_MAX / 2, &before))) {
 		ops->close(x);
-		return rein_audit_usage(a, "not a number:", a->count ? a->count : a->before);
+		return rein_audit_usage(a, "-n and --before take a number", NULL);
 	}
 	if (!a->json && !a->follow && !a->events && !a->filter.type) {
 		count = a->count ? count : 50;
@@ -277,8 +277,8 @@ int rein_audit_log(struct rein_audit *a)
 	if (rc >= 0) {
 		rein_ui_page(!a->no_pager && !a->json && !a->follow);
 		l.screen.colour = *rein_ui(stdout, REIN_BOLD) != '\0';
-		if (!c.n && !a->json && !a->follow)
-			fprintf(stderr, "rein: nothing in the record matches\n");
+		if (!c.n && !a->follow)
+			rein_audit_note(a, "nothing in the record matches");
 		for (size_t i = 0; i < c.n; i++) /* oldest first, as a log is read */
 			print_kept(&l, &c.v[a->reverse ? i : c.n - 1 - i]);
 		rein_ui_page_end();
@@ -515,6 +515,6 @@ int rein_audit_similar(struct rein_audit *a)
 	if (a->json)
 		puts(out.p);
 	else if (!n)
-		fprintf(stderr, "rein: nothing similar was done before\n");
+		rein_audit_note(a, "nothing similar was done before");
 	return 0;
 }

@@ -55,6 +55,31 @@ static void session_done(struct session *s)
 	rein_buf_done(&s->content);
 }
 
+/* An option that only one kind of action has says which it is. */
+static int settle_kind(struct options *o, struct rein_err *err)
+{
+	const struct {
+		const char *option, *kind;
+		bool given;
+	} rows[] = {{"op", "file", o->op != 0},
+		    {"content", "file", o->content != NULL},
+		    {"method", "http", o->method != NULL},
+		    {"dialect", "sql", o->dialect != NULL}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int kind = 1;
+
+		while (!rein_streq(rein_kind_name(kind), rows[i].kind))
+			kind++;
+		if (rows[i].given && o->who.kind && o->who.kind != kind)
+			return rein_err_set(err, REIN_E_USAGE, "--%s is for --kind %s, not %s", rows[i].option, rows[i].kind,
+					    rein_kind_name(o->who.kind));
+		if (rows[i].given)
+			o->who.kind = kind;
+	}
+	return 0;
+}
+
 /* "METHOD URL" for http, "OPERATION PATH" for file when no option says it. */
 static int make_action(const struct session *s, const char *text, size_t n, struct rein_action *a,
 		       struct rein_err *err)
@@ -298,7 +323,9 @@ int rein_cli_classify(int argc, char **argv)
 							   : "one text at a time; put it in quotes");
 		return rein_fail(&err, s.common.json);
 	}
-	rc = rein_judge_begin(&s.judge, &s.o.who, &err);
+	rc = settle_kind(&s.o, &err);
+	if (rc == 0)
+		rc = rein_judge_begin(&s.judge, &s.o.who, &err);
 	if (rc == 0 && s.o.knowledge)
 		rc = learn(&s, &err);
 	if (rc == 0 && s.o.content)

@@ -2,6 +2,7 @@
 /* rein diff: what a transaction changes, as a unified diff, a table, or names. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,20 +198,31 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 	return rc;
 }
 
-static bool wanted(const struct rein_tx *t, const struct rein_change *x, char **paths, int n)
+static bool matches(const char *glob, const char *path)
 {
-	if (x->renamed_away || x->opaque || x->skipped ||
-	    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
-		return false;
+	return rein_glob_match(glob, path) || rein_path_within(path, glob + (*glob == '/'));
+}
+
+/* One of these, or within one of them; no path stands for all. */
+static bool named(const struct rein_tx *t, const struct rein_change *x, char **paths, int n)
+{
 	for (int i = 0; i < n; i++) {
 		const char *glob = rein_pattern_in(t, x, paths[i]);
 		size_t len = strlen(glob);
 		auto_free char *p = rein_strndup(glob, len > 1 && glob[len - 1] == '/' ? len - 1 : len);
 
-		if (p && (rein_glob_match(p, x->path) || rein_path_within(x->path, p + (*p == '/'))))
+		if (p && (matches(p, x->path) || (x->from && matches(p, x->from))))
 			return true;
 	}
 	return n == 0;
+}
+
+static bool wanted(const struct rein_tx *t, const struct rein_change *x, char **paths, int n)
+{
+	if (x->renamed_away || x->opaque || x->skipped ||
+	    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
+		return false;
+	return named(t, x, paths, n);
 }
 
 /* A directory that went as a whole is one row. Returns the index of its last change. */
@@ -268,6 +280,28 @@ int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const
 	return rc;
 }
 
+static int print_json(const struct rein_tx *t, const struct rein_changes *all, char **paths, int npaths,
+		      struct rein_err *err)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 30);
+	auto_free struct rein_change *some = rein_calloc(all->n + 1, sizeof(*some)); /* borrowed, only the array is ours */
+	struct rein_changes c = {.v = some};
+	struct rein_json j = {.b = &b};
+
+	if (!some)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < all->n; i++)
+		if (named(t, &all->v[i], paths, npaths))
+			some[c.n++] = all->v[i];
+	rein_json_open(&j, '{');
+	rein_json_tx(&j, t);
+	rein_json_key(&j, "changes");
+	rein_json_changes(&j, t, &c);
+	rein_json_close(&j, '}');
+	rein_json_out(&b);
+	return 0;
+}
+
 int rein_cli_diff(int argc, char **argv)
 {
 	struct rein_diff d = {.context = 3};
@@ -280,6 +314,10 @@ int rein_cli_diff(int argc, char **argv)
 
 	if (rein_verb_begin("diff", argc, argv, &d, &common, &first, &e, &status))
 		return status;
+	if (d.context > INT_MAX) {
+		rein_err_set(&err, REIN_E_USAGE, "--unified: no file has so many lines");
+		return rein_fail(&err, common.json);
+	}
 	/* without a name: what is waiting, else the latest */
 	if (first < argc)
 		rc = rein_engine_find(&e, argv[first], ~0u, &t, &err);
@@ -287,20 +325,10 @@ int rein_cli_diff(int argc, char **argv)
 		rc = rein_engine_find(&e, "@", ~0u, &t, &err);
 	if (rc < 0 || rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
-	if (common.json) {
-		auto_buf struct rein_buf b = REIN_BUF(1u << 30);
-		struct rein_json j = {.b = &b};
-
-		rein_json_open(&j, '{');
-		rein_json_tx(&j, &t);
-		rein_json_key(&j, "changes");
-		rein_json_changes(&j, &t, &c);
-		rein_json_close(&j, '}');
-		rein_json_out(&b);
-		return 0;
-	}
-	rein_ui_page(!common.no_pager);
 	first += first < argc;
+	if (common.json)
+		return print_json(&t, &c, argv + first, argc - first, &err) < 0 ? rein_fail(&err, true) : 0;
+	rein_ui_page(!common.no_pager);
 	rc = rein_print_diff(&t, &c, &d, argv + first, argc - first, &err);
 	rein_ui_page_end();
 	return rc < 0 ? rein_fail(&err, false) : 0;

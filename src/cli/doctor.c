@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rein doctor: what this machine can enforce, what that means, how to get what is missing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/auto.h"
 #include "base/json.h"
 #include "cli/ui.h"
@@ -11,6 +17,75 @@ static const char *const words[] = {
 	[REIN_PROBE_PARTIAL] = "partial",
 	[REIN_PROBE_OK] = "ok",
 };
+
+#define OWN_ITEMS 2 /* those below, besides the machine's */
+
+static void put(struct rein_probe_item *it, enum rein_probe_state state, const char *remedy, const char *detail)
+{
+	it->required = true;
+	it->state = state;
+	it->remedy = remedy;
+	snprintf(it->detail, sizeof(it->detail), "%.*s", (int)sizeof(it->detail) - 1, detail);
+}
+
+/* By trying, and leaving nothing: 0 or an errno. */
+static int try_directory(const char *dir)
+{
+	auto_free char *made = rein_asprintf("%s/.rein-try-XXXXXX", dir);
+
+	if (!made)
+		return ENOMEM;
+	if (!mkdtemp(made))
+		return errno;
+	return rmdir(made) < 0 ? errno : 0;
+}
+
+/* Not opened, because opening makes it: what is not there yet must be possible to make where its path ends. */
+static int try_state(const char *path)
+{
+	auto_free char *at = rein_strdup(path);
+	struct stat st;
+
+	if (!at)
+		return ENOMEM;
+	if (stat(at, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid != geteuid())
+		return EPERM;
+	while (stat(*at ? at : "/", &st) < 0) {
+		if (errno != ENOENT || !*at)
+			return errno;
+		*strrchr(at, '/') = '\0';
+	}
+	return S_ISDIR(st.st_mode) ? try_directory(at) : ENOTDIR;
+}
+
+static void probe_state(struct rein_probe_item *it)
+{
+	static const char remedy[] = "set REIN_STATE to a directory of your own, or HOME to your home";
+	auto_free char *path = NULL;
+	char detail[sizeof(it->detail)];
+	struct rein_err err = {0};
+	int sys;
+
+	*it = (struct rein_probe_item){
+		.name = "state", .title = "State", .meaning = "where transactions and the record are kept"};
+	if (rein_state_path(&path, &err) < 0) {
+		put(it, REIN_PROBE_MISSING, remedy, err.msg);
+		return;
+	}
+	sys = try_state(path);
+	snprintf(detail, sizeof(detail), "%.80s%s%s", rein_ui_path(path), sys ? ": " : "", sys ? strerror(sys) : "");
+	put(it, sys ? REIN_PROBE_MISSING : REIN_PROBE_OK, sys ? remedy : NULL, detail);
+}
+
+static void probe_programs(struct rein_probe_item *it)
+{
+	auto_free char *box = rein_engine_box_program();
+	bool there = box && access(box, X_OK) == 0;
+
+	*it = (struct rein_probe_item){
+		.name = "programs", .title = "Programs", .meaning = "what builds the boxes, and belongs beside rein"};
+	put(it, there ? REIN_PROBE_OK : REIN_PROBE_MISSING, there ? NULL : "reinstall Rein", box ? rein_ui_path(box) : "");
+}
 
 static void print_json(const struct rein_probe_item *items, size_t n, bool able)
 {
@@ -61,7 +136,7 @@ static void fold(const char *text, unsigned width)
 int rein_cli_doctor(int argc, char **argv)
 {
 	static const enum rein_colour colours[] = {REIN_RED, REIN_YELLOW, REIN_GREEN};
-	struct rein_probe_item items[REIN_PROBE_MAX];
+	struct rein_probe_item items[REIN_PROBE_MAX + OWN_ITEMS];
 	struct rein_common common = {0};
 	int first, status;
 	bool able = true;
@@ -70,6 +145,8 @@ int rein_cli_doctor(int argc, char **argv)
 	if (rein_verb_begin("doctor", argc, argv, NULL, &common, &first, NULL, &status))
 		return status;
 	n = rein_probe(items);
+	probe_state(&items[n++]);
+	probe_programs(&items[n++]);
 	for (size_t i = 0; i < n; i++)
 		able &= !items[i].required || items[i].state != REIN_PROBE_MISSING;
 	if (common.json) {
@@ -79,6 +156,8 @@ int rein_cli_doctor(int argc, char **argv)
 	for (size_t i = 0; i < n; i++) {
 		const struct rein_probe_item *it = &items[i];
 
+		if (common.quiet && it->state == REIN_PROBE_OK)
+			continue;
 		printf("  %s%-8s%s  %s%s%s%s\n", rein_ui(stdout, colours[it->state]), words[it->state],
 		       rein_ui_off(stdout), it->title, *it->detail ? " (" : "", it->detail,
 		       *it->detail ? ")" : "");
@@ -87,9 +166,9 @@ int rein_cli_doctor(int argc, char **argv)
 		if (it->remedy && it->state != REIN_PROBE_OK)
 			fold(it->remedy, rein_ui_width(stdout));
 	}
-	if (able)
+	if (able && !common.quiet)
 		printf("rein can run here: everything it requires is there\n");
-	else
+	else if (!able)
 		printf("rein cannot run here until what is missing and required is there\n");
 	return able ? 0 : rein_code_exit(REIN_E_UNSUPPORTED);
 }

@@ -40,7 +40,7 @@ static enum rein_colour state_colour(int state)
 static void print_row(const struct rein_tx *t, uint64_t now, unsigned width)
 {
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
-	size_t room = width > 60 ? width - 50 : 1000;
+	size_t room = width > 42 ? width - 30 : width ? 12 : 1000;
 
 	rein_ui_summary(&sum, &t->sum);
 	printf("%s%-6s%s %s%-9s%s %-11s %s\n", rein_ui(stdout, REIN_BOLD), t->id, rein_ui_off(stdout),
@@ -268,6 +268,7 @@ int rein_cli_gc(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("gc", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	struct rein_gc_opts o = {a.count, a.age_ns, a.bytes, rein_now_ns(), a.dry_run};

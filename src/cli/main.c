@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs, and nothing else. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/opts.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
 const struct rein_verb rein_verbs[] = {
-	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true},
-	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false},
-	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false},
-	{"discard", "[TXN]", "Throw a held transaction away", rein_discard_opts, rein_cli_discard, false},
-	{"undo", "[TXN]", "Take a committed transaction back", rein_reverse_opts, rein_cli_undo, false},
-	{"redo", "[TXN]", "Commit an undone transaction again", rein_reverse_opts, rein_cli_redo, false},
-	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false},
-	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false},
-	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false},
-	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false},
-	{"ps", "", "List the boxes that run, and what they use", rein_ps_opts, rein_cli_ps, false},
-	{"stats", "BOX", "Tell what one box uses, process by process", NULL, rein_cli_stats, false},
-	{"attach", "BOX [-- COMMAND [ARG...]]", "Run one more command in a box, or look at its terminal", rein_attach_opts, rein_cli_attach, false},
-	{"pause", "BOX", "Let a box stand still", rein_kill_opts, rein_cli_pause, false},
-	{"resume", "BOX", "Let a paused box go on", NULL, rein_cli_resume, false},
-	{"kill", "BOX", "End a box and roll it back", rein_kill_opts, rein_cli_kill, false},
-	{"stop", "--all | --agent NAME", "Kill switch: end every box now, refuse new ones", rein_stop_opts, rein_cli_stop, false},
-	{"start", "", "Let boxes run again after rein stop", rein_start_opts, rein_cli_start, false},
-	{"safe", "", "Safe mode: tell, begin or lift it", rein_safe_opts, rein_cli_safe, false},
-	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false},
-	{"policy", "check|test|explain|show|init|trust|untrust|diff|suggest [FILE... | ACTION]", "Check, try and explain the rules", rein_policy_opts, rein_cli_policy, false},
-	{"classify", "[TEXT]", "Tell how bad an action could be, before it runs, and what is decided", rein_classify_opts, rein_cli_classify, false},
-	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true},
-	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false},
-	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false},
-	{"version", "", "Print the version", NULL, rein_cli_version, false},
-	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false},
+	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true, -1, true},
+	{"diff", "[TXN] [PATH...]", "Show what a transaction changes", rein_diff_opts, rein_cli_diff, false, -1, false},
+	{"commit", "[TXN]", "Put a held transaction's changes into the real tree, all or nothing", rein_commit_opts, rein_cli_commit, false, 1, false},
+	{"discard", "[TXN]", "Throw a held transaction away", rein_discard_opts, rein_cli_discard, false, 1, false},
+	{"undo", "[TXN]", "Take a committed transaction back", rein_reverse_opts, rein_cli_undo, false, 1, false},
+	{"redo", "[TXN]", "Commit an undone transaction again", rein_reverse_opts, rein_cli_redo, false, 1, false},
+	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false, 0, false},
+	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false, 1, false},
+	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false, 0, false},
+	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false, 0, false},
+	{"ps", "", "List the boxes that run, and what they use", rein_ps_opts, rein_cli_ps, false, 0, false},
+	{"stats", "BOX", "Tell what one box uses, process by process", NULL, rein_cli_stats, false, 1, false},
+	{"attach", "BOX [-- COMMAND [ARG...]]", "Run one more command in a box, or look at its terminal", rein_attach_opts, rein_cli_attach, false, -1, true},
+	{"pause", "BOX", "Let a box stand still", rein_kill_opts, rein_cli_pause, false, 1, false},
+	{"resume", "BOX", "Let a paused box go on", NULL, rein_cli_resume, false, 1, false},
+	{"kill", "BOX", "End a box and roll it back", rein_kill_opts, rein_cli_kill, false, 1, false},
+	{"stop", "--all | --agent NAME", "Kill switch: end every box now, refuse new ones", rein_stop_opts, rein_cli_stop, false, -1, false},
+	{"start", "", "Let boxes run again after rein stop", rein_start_opts, rein_cli_start, false, 0, false},
+	{"safe", "", "Safe mode: tell, begin or lift it", rein_safe_opts, rein_cli_safe, false, 0, false},
+	{"doctor", "", "Tell what this machine can enforce, and how to get what is missing", NULL, rein_cli_doctor, false, 0, false},
+	{"policy", "check|test|explain|show|init|trust|untrust|diff|suggest [FILE... | ACTION]", "Check, try and explain the rules", rein_policy_opts, rein_cli_policy, false, -1, false},
+	{"classify", "[TEXT]", "Tell how bad an action could be, before it runs, and what is decided", rein_classify_opts, rein_cli_classify, false, -1, false},
+	{"audit", "VERB", "Look at the record of everything, prove it, report from it", NULL, rein_cli_audit, true, -1, false},
+	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false, 0, false},
+	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false, 1, false},
+	{"version", "", "Print the version", NULL, rein_cli_version, false, 0, false},
+	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false, 1, false},
 	{0},
 };
 
@@ -47,9 +49,12 @@ const struct rein_verb *rein_verb_find(const char *name)
 
 int rein_cli_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	printf("rein %s\n", REIN_VERSION);
+	struct rein_common common = {0};
+	int first, status;
+
+	if (rein_verb_begin("version", argc, argv, NULL, &common, &first, NULL, &status))
+		return status;
+	printf(common.json ? "{\"version\":\"%s\"}\n" : "rein %s\n", REIN_VERSION);
 	return 0;
 }
 
@@ -64,16 +69,21 @@ static void overview(FILE *f)
 
 int rein_cli_help(int argc, char **argv)
 {
-	const struct rein_verb *v = argc > 1 ? rein_verb_find(argv[1]) : NULL;
+	struct rein_common common = {0};
+	const struct rein_verb *v;
 	struct rein_err err = {0};
+	int first, status;
 
-	if (argc < 2) {
+	if (rein_verb_begin("help", argc, argv, NULL, &common, &first, NULL, &status))
+		return status;
+	if (first >= argc) {
 		overview(stdout);
 		return 0;
 	}
+	v = rein_verb_find(argv[first]);
 	if (!v) {
-		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help)", argv[1]);
-		return rein_fail(&err, false);
+		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help)", argv[first]);
+		return rein_fail(&err, common.json);
 	}
 	rein_opts_help(v);
 	return 0;
@@ -90,24 +100,37 @@ static int finish(int status)
 	return rein_fail(&err, false);
 }
 
+/*
+ * A file that is opened takes the lowest number: where standard error is closed, that would be one of the state's, and
+ * words for people would go into it. What stands there now is as useless as what was closed, also for whoever is
+ * executed.
+ */
+static void fill_closed(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			_exit(rein_code_exit(REIN_E_IO));
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
+	fill_closed();
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);
 	}
 	if (rein_streq(argv[1], "--version") || rein_streq(argv[1], "-V"))
-		return rein_cli_version(0, NULL);
+		return finish(rein_cli_version(argc - 1, argv + 1));
 	if (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))
-		return rein_cli_help(1, NULL);
+		return finish(rein_cli_help(argc - 1, argv + 1));
 	v = rein_verb_find(argv[1]);
 	if (!v) {
 		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)",
 			     argv[1], argv[1]);
-		return rein_fail(&err, false);
+		return rein_fail(&err, rein_wants_json(argc, argv));
 	}
 	return finish(v->run(argc - 1, argv + 1));
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rein metrics: what the record says, as Prometheus text on standard output. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include <rein/record.h>
 
 #include "base/auto.h"
-#include "cli/audit.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "record/count.h"
@@ -29,27 +27,25 @@ static int write_metrics(const char *state, struct rein_stats *s, struct rein_bu
 
 int rein_cli_metrics(int argc, char **argv)
 {
-	auto_free char *state = rein_cli_state_dir();
-	struct rein_stats *s = rein_alloc(sizeof(*s));
+	struct rein_common common = {0};
+	auto_free char *state = NULL;
+	struct rein_stats *s;
 	auto_buf struct rein_buf b = REIN_BUF(8 << 20);
 	struct rein_err err = {0};
-	int rc;
+	int first, status, rc;
 
-	if (argc > 1 && (rein_streq(argv[1], "--help") || rein_streq(argv[1], "-h"))) {
-		printf("rein metrics: what the record says, as Prometheus text\n");
-		rein_free(s);
-		return 0;
-	}
-	if (argc > 1)
-		rc = rein_err_set(&err, REIN_E_USAGE, "metrics takes no arguments");
-	else if (!state || !s)
+	if (rein_verb_begin("metrics", argc, argv, NULL, &common, &first, NULL, &status))
+		return status;
+	s = rein_alloc(sizeof(*s));
+	if (!s)
 		rc = rein_err_nomem(&err);
-	else
+	else if ((rc = rein_state_path(&state, &err)) == 0)
 		rc = write_metrics(state, s, &b, &err);
 	if (s)
 		rein_stats_done(s);
 	rein_free(s);
 	if (rc < 0)
-		return rein_fail(&err, false);
-	return fwrite(b.p, 1, b.n, stdout) == b.n && fflush(stdout) == 0 ? 0 : 125;
+		return rein_fail(&err, common.json);
+	fwrite(b.p, 1, b.n, stdout);
+	return 0;
 }

@@ -36,11 +36,20 @@ static int choose(const struct rein_opt *o, const char *v)
 	return 0;
 }
 
+/* "$DIR" of a variable that is not set would be taken for no option at all. */
+static bool is_no_place(const struct rein_opt *o, const char *v)
+{
+	return (o->type == REIN_OPT_STRING || o->type == REIN_OPT_LIST) && !*v &&
+	       (rein_streq(o->arg, "DIR") || rein_streq(o->arg, "PATH") || rein_streq(o->arg, "FILE"));
+}
+
 static int store(const struct rein_opt *o, const char *v, void *base, struct rein_err *err)
 {
 	void *to = (char *)base + o->offset;
 	bool ok = true;
 
+	if (is_no_place(o, v))
+		return rein_err_set(err, REIN_E_USAGE, "--%s: '' is no %s", o->name, o->arg);
 	switch (o->type) {
 	case REIN_OPT_FLAG:
 		*(bool *)to = true;

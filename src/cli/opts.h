@@ -50,6 +50,8 @@ struct rein_verb {
 	const struct rein_opt *opts;
 	int (*run)(int argc, char **argv);
 	bool rest; /* everything from the first operand on belongs to a command */
+	int operands; /* at most so many; -1: any number, or the verb itself looks */
+	bool lends_stdout; /* to a command: --json is the last line of standard error */
 };
 
 extern const struct rein_opt rein_common_opts[];

@@ -320,6 +320,19 @@ static bool exists(const char *dir, const char *name)
 	return path && access(path, F_OK) == 0;
 }
 
+static void done_json(const struct session *s, const char *verb)
+{
+	auto_free char *path = rein_asprintf("%s/.rein.yaml", s->judge.project);
+	auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_kstr(&j, "done", verb);
+	rein_json_path(&j, "file", path ? path : "");
+	rein_json_close(&j, '}');
+	rein_json_out(&b);
+}
+
 static int verb_init(struct session *s, struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(1 << 20);
@@ -352,7 +365,9 @@ static int verb_init(struct session *s, struct rein_err *err)
 	rein_policy_free(p);
 	if (rc == 0)
 		rc = rein_file_replace(AT_FDCWD, path, (struct rein_str){b.p, b.n}, REIN_SYNC_ORDERED, err);
-	if (rc == 0 && !s->common.quiet)
+	if (rc == 0 && s->common.json)
+		done_json(s, "init");
+	else if (rc == 0 && !s->common.quiet)
 		rein_say("wrote %s; look at it, then: rein policy test", rein_ui_path(path));
 	return rc;
 }
@@ -361,14 +376,22 @@ static int verb_trust(struct session *s, struct rein_err *err)
 {
 	int rc = rein_policy_trust(s->judge.project, err);
 
-	if (rc == 0 && !s->common.quiet)
+	if (rc == 0 && s->common.json)
+		done_json(s, "trust");
+	else if (rc == 0 && !s->common.quiet)
 		rein_say("%s/.rein.yaml may now also loosen, until it changes", rein_ui_path(s->judge.project));
 	return rc;
 }
 
 static int verb_untrust(struct session *s, struct rein_err *err)
 {
-	return rein_policy_untrust(s->judge.project, err);
+	int rc = rein_policy_untrust(s->judge.project, err);
+
+	if (rc == 0 && s->common.json)
+		done_json(s, "untrust");
+	else if (rc == 0 && !s->common.quiet)
+		rein_say("%s/.rein.yaml can only tighten", rein_ui_path(s->judge.project));
+	return rc;
 }
 
 /* Files given are added as the last layer: what would they change? */
@@ -393,10 +416,11 @@ static int verb_suggest(struct session *s, struct rein_err *err)
 static const struct {
 	const char *name;
 	int (*run)(struct session *s, struct rein_err *err); /* > 0: exit status */
+	bool operands;
 } verbs[] = {
-	{"check", verb_check}, {"test", verb_test},	{"explain", verb_explain}, {"show", verb_show},
-	{"init", verb_init},   {"trust", verb_trust}, {"untrust", verb_untrust},   {"diff", verb_diff},
-	{"suggest", verb_suggest},
+	{"check", verb_check, true}, {"test", verb_test, true},	   {"explain", verb_explain, true},
+	{"show", verb_show, true},   {"init", verb_init, false},	   {"trust", verb_trust, false},
+	{"untrust", verb_untrust, false}, {"diff", verb_diff, true}, {"suggest", verb_suggest, false},
 };
 
 int rein_cli_policy(int argc, char **argv)
@@ -416,7 +440,10 @@ int rein_cli_policy(int argc, char **argv)
 	rc = rein_judge_begin(&s.judge, &s.o.who, &err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(verbs); i++)
 		if (rein_streq(verbs[i].name, argv[first])) {
-			rc = verbs[i].run(&s, &err);
+			rc = s.n && !verbs[i].operands
+				     ? rein_err_set(&err, REIN_E_USAGE, "policy %s takes nothing, not '%s'", argv[first],
+						    s.args[s.n - 1])
+				     : verbs[i].run(&s, &err);
 			return rc < 0 ? rein_fail(&err, s.common.json) : rc;
 		}
 	if (rc == 0)

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "classify/grammar.h"
-#include "cli/audit.h"
 #include "cli/past.h"
 #include "cli/policy.h"
 #include "cli/ui.h"
@@ -20,9 +19,9 @@
 
 static int read_past(struct rein_pasts *p, struct rein_err *err)
 {
-	auto_free char *state = rein_cli_state_dir();
+	auto_free char *state = NULL;
 
-	return state ? rein_pasts_read(state, p, err) : rein_err_nomem(err);
+	return rein_state_path(&state, err) < 0 ? -err->code : rein_pasts_read(state, p, err);
 }
 
 /* What was redacted or cut is not what was run. */

@@ -109,7 +109,7 @@ static const char *or_dash(const char *s)
 static void print_table(const struct rein_engine *e, const struct rein_live_list *l, const char *agent)
 {
 	unsigned width = rein_ui_width(stdout);
-	int room = width > 100 ? (int)width - 92 : width ? 20 : 1000;
+	size_t room = width > 112 ? width - 92 : width ? 20 : 1000;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
@@ -122,10 +122,10 @@ static void print_table(const struct rein_engine *e, const struct rein_live_list
 			       rein_ui(stdout, REIN_BOLD), "ID", "AGENT", "TASK", "LEVEL", "TIME", "CPU",
 			       "MEMORY", "PROCS", "NET", "STATE", "COMMAND", rein_ui_off(stdout));
 		look_at(e, &l->v[i], &k);
-		printf("%-7s %-12.12s %-12.12s %-11s %8s %4u%% %10s %5" PRIu64 " %-4s %-8s %.*s\n", k.live->id,
+		printf("%-7s %-12.12s %-12.12s %-11s %8s %4u%% %10s %5" PRIu64 " %-4s %-8s %s\n", k.live->id,
 		       or_dash(k.live->agent), or_dash(k.live->task), or_dash(k.live->level),
 		       rein_ui_seconds(k.age_ns), percent(&k), rein_ui_bytes(k.c.rss), k.c.processes,
-		       k.live->net, k.state, room, rein_ui_path(k.live->command));
+		       k.live->net, k.state, rein_ui_text(k.live->command, room));
 	}
 	if (!shown)
 		printf("no box is running\n");
@@ -155,7 +155,7 @@ int rein_cli_ps(int argc, char **argv)
 		if (fflush(stdout) != 0)
 			return rein_code_exit(REIN_E_IO);
 		sleep(1);
-		if (!common.json && rein_ui_width(stdout))
+		if (!common.json && isatty(STDOUT_FILENO))
 			printf("\033[H\033[J");
 	}
 }
@@ -191,9 +191,9 @@ static void print_tree(const struct tree *t, pid_t parent, int depth)
 
 		if (p->parent != parent)
 			continue;
-		printf("  %7d %c %8s %10s  %*s%.100s\n", (int)p->pid, p->state,
+		printf("  %7d %c %8s %10s  %*s%s\n", (int)p->pid, p->state,
 		       rein_ui_seconds(p->cpu_ns), rein_ui_bytes(p->rss), 2 * depth, "",
-		       rein_ui_path(p->command));
+		       rein_ui_text(p->command, 100));
 		print_tree(t, p->pid, depth + 1);
 	}
 }

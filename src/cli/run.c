@@ -101,16 +101,6 @@ static const char *or_env(const char *value, const char *name)
 	return env && *env ? env : NULL;
 }
 
-/* Names of agents, sessions and tasks go on the record and into rules: words, not texts. */
-static int check_word(const char *option, const char *s, struct rein_err *err)
-{
-	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@+#";
-
-	if (s && (s[strspn(s, ok)] || strlen(s) > 128))
-		return rein_err_set(err, REIN_E_USAGE, "--%s: at most 128 letters, digits and ._-:/@+#", option);
-	return 0;
-}
-
 static int fill_who(const struct run_args *a, struct rein_who *who, struct rein_err *err)
 {
 	*who = (struct rein_who){
@@ -120,10 +110,7 @@ static int fill_who(const struct run_args *a, struct rein_who *who, struct rein_
 		.role = a->role,
 		.environment = a->environment,
 	};
-	if (check_word("agent", who->agent, err) < 0 || check_word("session", who->session, err) < 0 ||
-	    check_word("task", who->task, err) < 0)
-		return -err->code;
-	return 0;
+	return rein_who_check(who, err);
 }
 
 /* At once: the box may stand still from now on. */
@@ -274,7 +261,7 @@ static int report_refusal(const struct rein_run *r, const struct rein_run_opts *
 			  const struct rein_common *common, char *const *argv, const struct rein_err *err)
 {
 	if (!r->judged.has_before || (err->code != REIN_E_DENIED && err->code != REIN_E_APPROVAL))
-		return rein_fail(err, common->json);
+		return rein_fail_last(err, common->json);
 	if (common->json)
 		rein_outcome_json(r, o, "refuse", NULL, err);
 	else
@@ -293,14 +280,15 @@ int rein_cli_run(int argc, char **argv)
 	struct rein_asker asker;
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (first >= argc) {
 		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
-		return rein_fail(&err, common.json);
+		return rein_fail_last(&err, common.json);
 	}
 	if (fill(&a, argv + first, &o, &err) < 0)
-		return rein_fail(&err, common.json);
+		return rein_fail_last(&err, common.json);
 	asker = (struct rein_asker){.engine = &e,
 				    .argv = argv + first,
 				    .environment = a.environment,

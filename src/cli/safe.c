@@ -95,13 +95,14 @@ int rein_cli_safe(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status, rc = 0;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("safe", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	o = (struct rein_orders){e.state.fd, e.state.dir};
-	if (a.lift && a.enter) {
+	if (a.lift && a.enter)
 		rein_err_set(&err, REIN_E_USAGE, "either --lift or --enter");
+	if (err.code || rein_who_check(&(struct rein_who){.agent = a.agent}, &err) < 0)
 		return rein_fail(&err, common.json);
-	}
 	if (a.lift || a.enter) {
 		who.agent = a.agent;
 		/* no record, no action */

@@ -82,7 +82,7 @@ static void choose(struct rein_live_list *l, const char *agent)
 	l->n = n;
 }
 
-static int report_stop(const struct rein_stopped *s, const struct rein_common *common, bool flagged,
+static int report_stop(const struct rein_stopped *s, const char *agent, const struct rein_common *common, bool flagged,
 		       const struct rein_err *flag)
 {
 	bool good = !s->left && flagged;
@@ -104,7 +104,8 @@ static int report_stop(const struct rein_stopped *s, const struct rein_common *c
 		       rein_ui_count(s->boxes), s->boxes == 1 ? "" : "es", rein_ui_count(s->processes),
 		       s->processes == 1 ? "" : "es", rein_ui_seconds(s->wall_ns));
 		if (flagged)
-			printf("nothing new runs until: rein start\n");
+			printf("nothing new%s%s runs until: rein start%s%s\n", agent ? " of " : "", agent ? agent : "",
+			       agent ? " --agent " : "", agent ? agent : "");
 	}
 	if (s->left)
 		rein_say("%s processes are still there", rein_ui_count(s->left));
@@ -163,17 +164,18 @@ int rein_cli_stop(int argc, char **argv)
 	int first, status;
 	bool flagged = false;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("stop", argc, argv, &a, &common, &first, NULL, &status))
 		return status;
-	if (first < argc || a.all == (a.agent != NULL)) {
+	if (first < argc || a.all == (a.agent != NULL))
 		rein_err_set(&err, REIN_E_USAGE, "rein stop --all, or rein stop --agent NAME (one box: rein kill ID)");
+	if (err.code || rein_who_check(&(struct rein_who){.agent = a.agent}, &err) < 0)
 		return rein_fail(&err, common.json);
-	}
 	open_state(&state, &o, &path);
 	if (stop(&o, &a, &flagged, &flag, &s, &err) < 0)
 		return rein_fail(&err, common.json);
 	record(state.dir, "stopped", a.agent, a.reason);
-	return report_stop(&s, &common, flagged, &flag);
+	return report_stop(&s, a.agent, &common, flagged, &flag);
 }
 
 int rein_cli_start(int argc, char **argv)
@@ -184,8 +186,11 @@ int rein_cli_start(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status, taken;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("start", argc, argv, &a, &common, &first, &e, &status))
 		return status;
+	if (rein_who_check(&(struct rein_who){.agent = a.agent}, &err) < 0)
+		return rein_fail(&err, common.json);
 	taken = rein_orders_take_back(&(struct rein_orders){e.state.fd, e.state.dir}, REIN_ORDERS_STOP, a.agent,
 				      &err);
 	if (taken < 0)
@@ -257,6 +262,7 @@ static int order(const char *verb, int argc, char **argv, enum rein_order_kind k
 	struct rein_err err = {0};
 	int first, status, rc;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	o = (struct rein_orders){e.state.fd, e.state.dir};

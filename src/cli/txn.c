@@ -105,6 +105,7 @@ int rein_cli_commit(int argc, char **argv)
 	char rest[REIN_TX_ID_MAX + 1] = "", next[64];
 	int first, status, rc;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("commit", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
@@ -166,6 +167,7 @@ int rein_cli_discard(int argc, char **argv)
 	struct rein_err err = {0};
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
@@ -209,6 +211,7 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 	char next[64];
 	int first, status;
 
+	rein_ui_outlive_readers();
 	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,8 @@
 #include "base/json.h"
 
 static pid_t pager;
+static int behind_pager = -1; /* what standard output was before */
+static struct sigaction before_pager;
 
 bool rein_ui_utf8(void)
 {
@@ -44,9 +47,7 @@ static bool coloured(FILE *f)
 		return false;
 	if (force && *force && !rein_streq(force, "0"))
 		return true;
-	if (f == stdout && pager)
-		return true;
-	return isatty(fileno(f)) && term && !rein_streq(term, "dumb");
+	return ((f == stdout && pager) || isatty(fileno(f))) && term && !rein_streq(term, "dumb");
 }
 
 const char *rein_ui(FILE *f, enum rein_colour c)
@@ -64,11 +65,29 @@ const char *rein_ui_off(FILE *f)
 
 unsigned rein_ui_width(FILE *f)
 {
+	const char *columns = getenv("COLUMNS");
 	struct winsize ws;
+	uint64_t told = 0;
 
-	if (ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col)
+	/* a pager shows it on the terminal that was there before */
+	if (ioctl(f == stdout && pager ? behind_pager : fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col)
 		return ws.ws_col;
-	return 0;
+	return columns && rein_parse_u64(columns, USHRT_MAX, &told) ? (unsigned)told : 0;
+}
+
+static void pass_over(int sig)
+{
+	(void)sig;
+}
+
+void rein_ui_outlive_readers(void)
+{
+	/* caught, not ignored: what is executed has it as it was */
+	const struct sigaction caught = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+	struct sigaction was;
+
+	if (sigaction(SIGPIPE, NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+		sigaction(SIGPIPE, &caught, NULL);
 }
 
 void rein_say(const char *fmt, ...)
@@ -108,19 +127,64 @@ void rein_json_error(struct rein_json *j, const struct rein_err *err)
 	rein_json_close(j, '}');
 }
 
+static void json_failure(const struct rein_err *err, FILE *f)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_error(&j, err);
+	rein_json_close(&j, '}');
+	rein_buf_char(&b, '\n');
+	if (!b.failed)
+		fwrite(b.p, 1, b.n, f);
+	fflush(f);
+}
+
 int rein_fail(const struct rein_err *err, bool json)
 {
-	if (json) {
-		auto_buf struct rein_buf b = REIN_BUF(1 << 16);
-		struct rein_json j = {.b = &b};
-
-		rein_json_open(&j, '{');
-		rein_json_error(&j, err);
-		rein_json_close(&j, '}');
-		rein_json_out(&b);
-	}
+	if (json)
+		json_failure(err, stdout);
 	rein_say("%s%s%s", rein_ui(stderr, REIN_RED), err->msg, rein_ui_off(stderr));
 	return rein_code_exit(err->code);
+}
+
+int rein_fail_last(const struct rein_err *err, bool json)
+{
+	rein_fail(err, false);
+	if (json)
+		json_failure(err, stderr);
+	return rein_code_exit(err->code);
+}
+
+static volatile sig_atomic_t came;
+
+static void on_signal(int sig)
+{
+	came = sig;
+}
+
+/* Who is told to end while a question stands there ends afterwards: a terminal must not be left without echo. */
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+static void catch_signals(struct sigaction old[ARRAY_SIZE(ending)])
+{
+	struct sigaction on = {.sa_handler = on_signal}; /* without SA_RESTART: the read must end */
+
+	came = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++) {
+		sigaction(ending[i], NULL, &old[i]);
+		if (old[i].sa_handler != SIG_IGN)
+			sigaction(ending[i], &on, NULL);
+	}
+}
+
+static void let_signals_be(const struct sigaction old[ARRAY_SIZE(ending)])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
+		sigaction(ending[i], &old[i], NULL);
+	if (came)
+		raise(came);
 }
 
 /* false: the time is over. */
@@ -136,7 +200,7 @@ static bool wait_key(int tty, uint64_t until_ns)
 		if (until_ns && now >= until_ns)
 			return false;
 		n = ppoll(&p, 1, until_ns ? &left : NULL, NULL);
-		if (n > 0 || (n < 0 && errno != EINTR))
+		if (came || n > 0 || (n < 0 && errno != EINTR))
 			return true; /* reading tells what is wrong */
 	}
 }
@@ -149,6 +213,7 @@ int rein_ui_key(const char *question)
 int rein_ui_key_until(const char *question, uint64_t until_ns)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	struct sigaction handlers[ARRAY_SIZE(ending)];
 	struct termios old, raw;
 	char c = 'k';
 
@@ -156,25 +221,28 @@ int rein_ui_key_until(const char *question, uint64_t until_ns)
 	if (tty < 0 || tcgetattr(tty, &old) < 0)
 		return 'k';
 	raw = old;
-	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO);
+	/* without ISIG ^C is a key, and an answer */
+	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO | ISIG);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	catch_signals(handlers);
 	/* flush first, then ask: what is typed after the question counts */
 	tcsetattr(tty, TCSAFLUSH, &raw);
 	fputs(question, stderr);
 	if (!wait_key(tty, until_ns))
 		c = '\0';
-	while (c && read(tty, &c, 1) < 0 && errno == EINTR)
+	while (c && !came && read(tty, &c, 1) < 0 && errno == EINTR)
 		;
 	tcsetattr(tty, TCSANOW, &old);
 	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
+	let_signals_be(handlers);
 	return c;
 }
 
 /* A few results may be alive at once, as arguments of one call. */
 static char *slot(size_t *size)
 {
-	static char ring[8][1024];
+	static char ring[8][4 * PATH_MAX + 1]; /* the longest path, of nothing but bytes that are escaped */
 	static unsigned at;
 
 	*size = sizeof(ring[0]);
@@ -189,6 +257,33 @@ const char *rein_ui_path(const char *path)
 
 	rein_buf_escaped(&b, rein_str(path));
 	snprintf(s, size, "%s", b.p ? b.p : "");
+	return s;
+}
+
+/* Into s, of b.n bytes at most max, not in the middle of a character. */
+static void cut(const struct rein_buf *b, char *s, size_t size, size_t max)
+{
+	size_t at;
+
+	if (max > size - 1)
+		max = size - 1;
+	if (b->n <= max || max <= 3) {
+		snprintf(s, size, "%s", b->p ? b->p : "");
+		return;
+	}
+	for (at = max - 3; at && ((unsigned char)b->p[at] & 0xc0) == 0x80; at--)
+		;
+	snprintf(s, size, "%.*s...", (int)at, b->p);
+}
+
+const char *rein_ui_text(const char *text, size_t max)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 22);
+	size_t size;
+	char *s = slot(&size);
+
+	rein_buf_escaped(&b, rein_str(text));
+	cut(&b, s, size, max);
 	return s;
 }
 
@@ -215,7 +310,7 @@ const char *rein_ui_bytes(uint64_t n)
 	size_t size, u = 0;
 	char *s = slot(&size);
 
-	for (; v >= 1000 && u + 1 < ARRAY_SIZE(units); u++)
+	for (; v >= 999.5 && u + 1 < ARRAY_SIZE(units); u++)
 		v /= 1000;
 	if (u == 0 || v >= 100)
 		snprintf(s, size, "%.0f %s", v, units[u]);
@@ -298,17 +393,7 @@ const char *rein_ui_command(char *const *argv, size_t argc, size_t max)
 		}
 		add_quoted(&b, argv[i]);
 	}
-	if (max > size - 1)
-		max = size - 1;
-	if (b.n > max && max > 3) {
-		size_t cut = max - 3;
-
-		while (cut && ((unsigned char)b.p[cut] & 0xc0) == 0x80)
-			cut--;
-		snprintf(s, size, "%.*s...", (int)cut, b.p);
-	} else {
-		snprintf(s, size, "%s", b.p ? b.p : "");
-	}
+	cut(&b, s, size, max);
 	return s;
 }
 
@@ -331,9 +416,19 @@ void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s)
 		rein_buf_cstr(b, "only times of directories");
 }
 
+/* Standard output leads into fd; what it was is kept. */
+static bool put_pager(int fd)
+{
+	behind_pager = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return behind_pager >= 0 && dup2(fd, STDOUT_FILENO) >= 0;
+}
+
 void rein_ui_page(bool wanted)
 {
+	/* without less a long list is better than none */
+	static const char usual[] = "command -v less >/dev/null && exec less; exec cat";
 	const char *cmd = getenv("REIN_PAGER") ? getenv("REIN_PAGER") : getenv("PAGER");
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int fds[2];
 
 	if (!wanted || !isatty(STDOUT_FILENO) || (cmd && (!*cmd || rein_streq(cmd, "cat"))))
@@ -345,18 +440,20 @@ void rein_ui_page(bool wanted)
 	if (pager == 0) {
 		dup2(fds[0], STDIN_FILENO);
 		setenv("LESS", "FRX", 0);
-		execl("/bin/sh", "sh", "-c", cmd ? cmd : "less", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", cmd ? cmd : usual, (char *)NULL);
 		_exit(127);
 	}
 	close(fds[0]);
-	if (pager < 0) {
+	if (pager < 0)
 		pager = 0;
-		close(fds[1]);
-		return;
-	}
-	signal(SIGPIPE, SIG_IGN);
-	dup2(fds[1], STDOUT_FILENO);
+	else if (put_pager(fds[1]))
+		sigaction(SIGPIPE, &ignore, &before_pager);
 	close(fds[1]);
+	if (pager && behind_pager < 0) { /* it has read all there is, and ends */
+		while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+			;
+		pager = 0;
+	}
 }
 
 void rein_ui_page_end(void)
@@ -366,7 +463,12 @@ void rein_ui_page_end(void)
 	if (!pager)
 		return;
 	fflush(stdout);
-	close(STDOUT_FILENO);
+	/* the person may look again, and who left the pager has seen enough: that is no failure to write */
+	clearerr(stdout);
+	dup2(behind_pager, STDOUT_FILENO);
+	close(behind_pager);
+	behind_pager = -1;
+	sigaction(SIGPIPE, &before_pager, NULL);
 	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	pager = 0;

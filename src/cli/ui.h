@@ -18,20 +18,29 @@ bool rein_ui_utf8(void);
 /* The escape sequence for a stream, or "". */
 const char *rein_ui(FILE *f, enum rein_colour c);
 const char *rein_ui_off(FILE *f);
-unsigned rein_ui_width(FILE *f); /* columns; 0: not a terminal */
+unsigned rein_ui_width(FILE *f); /* columns, of the terminal or $COLUMNS; 0: any number */
+
+/* Of a verb that changes something: it is not ended because nobody reads what it says. */
+void rein_ui_outlive_readers(void);
 
 void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr */
 void rein_more(const char *fmt, ...) REIN_PRINTF(1, 2); /* a line that goes on with it */
 /* The one place that prints an error and turns it into an exit status. */
 int rein_fail(const struct rein_err *err, bool json);
+/* The same where standard output is a command's: the object is the last line of standard error. */
+int rein_fail_last(const struct rein_err *err, bool json);
 
-/* Ask, and take one key without waiting for Enter; 'k' where there is no terminal. */
+/*
+ * Ask, and take one key without waiting for Enter; 'k' where there is no terminal. A signal that ends the process does so
+ * when the terminal is as it was.
+ */
 int rein_ui_key(const char *question);
 /* The same, until then (rein_mono_ns; 0: for ever): 0, nobody answered. */
 int rein_ui_key_until(const char *question, uint64_t until_ns);
 
 /* Static buffers, a few at a time. */
 const char *rein_ui_path(const char *path);    /* escaped */
+const char *rein_ui_text(const char *text, size_t max); /* escaped, and cut */
 const char *rein_ui_count(uint64_t n);	       /* 1,204 */
 const char *rein_ui_bytes(uint64_t n);	       /* 1.2 MB */
 const char *rein_ui_seconds(uint64_t ns);      /* 4.2 s */

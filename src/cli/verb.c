@@ -22,18 +22,26 @@ static void explain_if_inside(struct rein_err *err)
 			     "transaction already, run it without rein");
 }
 
-int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
-		    int *first, struct rein_engine *engine, int *status)
+static int fail(const struct rein_verb *verb, const struct rein_err *err, bool json)
 {
-	const struct rein_verb *verb = rein_verb_find(name);
+	return verb->lends_stdout ? rein_fail_last(err, json) : rein_fail(err, json);
+}
+
+bool rein_wants_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && argv[i] && !rein_streq(argv[i], "--"); i++)
+		if (rein_streq(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *target, struct rein_common *common,
+		    int *first, int *status)
+{
 	struct rein_err err = {0};
 
-	rein_may_master_own_files();
 	if (rein_opts_parse(verb, argc, argv, target, common, first, &err) < 0) {
-		/* the answer has the form that was asked for, wherever it was asked */
-		for (int i = 1; i < argc && !verb->rest && !common->json; i++)
-			common->json = argv[i] && rein_streq(argv[i], "--json");
-		*status = rein_fail(&err, common->json);
+		*status = fail(verb, &err, common->json || rein_wants_json(argc, argv));
 		return 1;
 	}
 	if (common->help) {
@@ -41,9 +49,27 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 		*status = 0;
 		return 1;
 	}
+	if (verb->operands >= 0 && argc - *first > verb->operands) {
+		rein_err_set(&err, REIN_E_USAGE, "'%s' is one too many (see: rein %s --help)",
+			     argv[*first + verb->operands], verb->name);
+		*status = fail(verb, &err, common->json);
+		return 1;
+	}
+	return 0;
+}
+
+int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
+		    int *first, struct rein_engine *engine, int *status)
+{
+	const struct rein_verb *verb = rein_verb_find(name);
+	struct rein_err err = {0};
+
+	rein_may_master_own_files();
+	if (rein_verb_parse(verb, argc, argv, target, common, first, status))
+		return 1;
 	if (engine && rein_engine_open(engine, &err) < 0) {
 		explain_if_inside(&err);
-		*status = rein_fail(&err, common->json);
+		*status = fail(verb, &err, common->json);
 		return 1;
 	}
 	if (engine && engine->recovered)

@@ -46,6 +46,13 @@ extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commi
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status);
 
+/* Of it, the options and --help alone. */
+int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *target, struct rein_common *common,
+		    int *first, int *status);
+
+/* The answer has the form that was asked for, wherever it was asked; what follows "--" asks for nothing. */
+bool rein_wants_json(int argc, char **argv);
+
 /* Its path as people are told it: one of a short-lived few (rein_ui_path). */
 const char *rein_change_path(const struct rein_tx *t, const struct rein_change *x);
 /* Lines "  created   src/x.c" for people, at most max (0: all). */

@@ -16,10 +16,28 @@
 #include "record/sha256.h"
 
 #define COMMAND_MAX ((size_t)1 << 20)
+#define WORD_MAX    120 /* an order to an agent has it in hexadecimal in the name of a file */
 
 static struct rein_str view(const char *s)
 {
 	return s ? (struct rein_str){s, strlen(s)} : (struct rein_str){0};
+}
+
+int rein_who_check(const struct rein_who *who, struct rein_err *err)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@+#";
+	const struct {
+		const char *name, *text;
+	} words[] = {{"agent", who->agent}, {"session", who->session}, {"task", who->task}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *s = words[i].text;
+
+		if (s && (!*s || s[strspn(s, ok)] || strlen(s) > WORD_MAX))
+			return rein_err_set(err, REIN_E_USAGE, "--%s: 1 to %d letters, digits and ._-:/@+#", words[i].name,
+					    WORD_MAX);
+	}
+	return 0;
 }
 
 int rein_trail_open(struct rein_trail *t, const char *state_dir, const struct rein_who *who,

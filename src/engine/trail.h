@@ -22,6 +22,12 @@ struct rein_who {
 	const char *agent, *session, *task, *role, *environment;
 };
 
+/*
+ * Agent, session and task go on the record and into rules: words, not texts, and none so long that no order could be
+ * given to it.
+ */
+int rein_who_check(const struct rein_who *who, struct rein_err *err);
+
 #define REIN_ACTION_ID_LEN 16
 
 struct rein_trail {

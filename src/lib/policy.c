@@ -35,16 +35,18 @@ void rein_policy_close(struct rein_policy *p)
 int rein_policy_ask(const struct rein_policy *p, struct rein_classifier *c, const struct rein_question *q,
 		    struct rein_answer *ret, struct rein_err *err)
 {
-	struct rein_verdict_facts f = {.agent = q->agent, .role = q->role, .environment = q->environment,
-				       .minute = REIN_TIME_NONE, .weekday = REIN_TIME_NONE};
+	struct rein_verdict_facts f = {.minute = REIN_TIME_NONE, .weekday = REIN_TIME_NONE};
 	time_t now = time(NULL);
 	struct rein_decision d;
 	struct rein_action a;
 	struct tm tm;
 
 	*ret = (struct rein_answer){.reason = "it could not be judged"};
-	if (!p || !q->text || rein_policy_action(q->kind, q->text, &a) < 0)
-		return rein_err_set(err, REIN_E_INVALID, "no policy, no text, or no such kind of action");
+	if (!p || !c || !q || !q->text || rein_policy_action(q->kind, q->text, &a) < 0)
+		return rein_err_set(err, REIN_E_INVALID, "no policy, no classifier, no text, or no such kind of action");
+	f.agent = q->agent;
+	f.role = q->role;
+	f.environment = q->environment;
 	a.cwd = q->cwd;
 	a.workspace = q->workspace;
 	a.home = q->home;

@@ -16,8 +16,13 @@ struct rein_txn {
 	bool begun;	/* the box was planned */
 	bool decided;	/* committed, held or gone */
 	bool effects;	/* run.changes is up to date */
-	char *workspace;
+	char *workspace, *agent, *session, *task;
+	const char *forced; /* why neither a commit nor a hold is possible any more, or NULL */
 };
+
+_Static_assert((int)REIN_TXN_CANCELLED == (int)REIN_BOX_CANCELLED && (int)REIN_TXN_LIMIT == (int)REIN_BOX_LIMIT &&
+		       (int)REIN_TXN_STOPPED == (int)REIN_BOX_STOPPED,
+	       "the public ends are the inner ones");
 
 static int copy_list(struct rein_strlist *to, const char *const *from)
 {
@@ -42,6 +47,14 @@ static bool say_yes(void *arg, const struct rein_judgement *j)
 	return true;
 }
 
+/* The caller's strings are his again when the call returns; an empty one is none. */
+static int keep(char **to, const char *from)
+{
+	if (from && *from)
+		*to = rein_strdup(from);
+	return from && *from && !*to ? -1 : 0;
+}
+
 static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct rein_err *err)
 {
 	if (!o)
@@ -49,14 +62,15 @@ static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct r
 	if (o->size != sizeof(*o))
 		return rein_err_set(err, REIN_E_USAGE, "rein_txn_opts.size is %zu, not %zu", o->size,
 				    sizeof(*o));
-	if (o->workspace && !(t->workspace = rein_strdup(o->workspace)))
+	if (keep(&t->workspace, o->workspace) < 0 || keep(&t->agent, o->agent) < 0 || keep(&t->session, o->session) < 0 ||
+	    keep(&t->task, o->task) < 0)
 		return rein_err_nomem(err);
 	t->opts.workspace = t->workspace;
 	t->opts.whole_system = o->whole_system;
 	t->opts.nested = o->allow_nested;
 	t->opts.net = o->share_network ? REIN_NET_HOST : REIN_NET_NONE;
 	t->opts.net_chosen = true;
-	t->opts.who = (struct rein_who){.agent = o->agent, .session = o->session, .task = o->task};
+	t->opts.who = (struct rein_who){.agent = t->agent, .session = t->session, .task = t->task};
 	t->opts.ask = o->approve ? say_yes : NULL;
 	t->engine.pool = o->pool;
 	t->opts.timeout_ns = o->timeout_ns;
@@ -65,7 +79,7 @@ static int take_opts(struct rein_txn *t, const struct rein_txn_opts *o, struct r
 	    copy_list(&t->opts.hide, o->hide) < 0 || copy_list(&t->opts.scratch, o->scratch) < 0 ||
 	    copy_list(&t->opts.env, o->env) < 0 || copy_list(&t->opts.policy, o->policy) < 0)
 		return rein_err_nomem(err);
-	return 0;
+	return rein_who_check(&t->opts.who, err);
 }
 
 static int new_handle(struct rein_txn **ret, struct rein_err *err)
@@ -146,6 +160,29 @@ const char *rein_txn_id(const struct rein_txn *txn)
 	return txn->run.tx.id;
 }
 
+/* What rein run rolls back whatever was wished: it was ended for cause, and what it did is a half. */
+static const char *why_forced(const struct rein_run *r)
+{
+	switch (r->result.end) {
+	case REIN_BOX_LOST:
+		return "the box was lost";
+	case REIN_BOX_TIMEOUT:
+		return "the command timed out";
+	case REIN_BOX_IDLE_TIMEOUT:
+		return "the command was idle for too long";
+	case REIN_BOX_CANCELLED:
+		return "the command was cancelled";
+	case REIN_BOX_LIMIT:
+		return "the command hit a limit";
+	case REIN_BOX_STOPPED:
+		return "the command was stopped";
+	case REIN_BOX_EXITED:
+	case REIN_BOX_SIGNALED:
+		break;
+	}
+	return r->violations.safe_mode ? "safe mode began" : NULL;
+}
+
 int rein_txn_run(struct rein_txn *t, const char *const *argv, struct rein_txn_result *ret,
 		 struct rein_err *err)
 {
@@ -157,6 +194,8 @@ int rein_txn_run(struct rein_txn *t, const char *const *argv, struct rein_txn_re
 	t->effects = false;
 	if (rein_engine_exec(&t->engine, &t->opts, &t->run, err) < 0)
 		return -err->code;
+	if (!t->forced)
+		t->forced = why_forced(&t->run);
 	/* a transaction is named by its first command */
 	if (!t->run.tx.argc && rein_engine_name(&t->run.trail, &t->run.tx, t->opts.argv, err) < 0)
 		return -err->code;
@@ -224,7 +263,10 @@ static int decide_later(struct rein_txn *t, enum rein_settle how, struct rein_er
 				 how == REIN_SETTLE_COMMIT ? REIN_LATER_COMMIT : REIN_LATER_DISCARD, err);
 }
 
-/* What the policy makes of a wish to commit, or to keep for a commit that is not judged any more. 0 and *how as it is, or an error that is to be told. */
+/*
+ * What the policy makes of a wish to commit, or to keep it for a commit that is not judged any more. 0 and *how as it
+ * is, or an error that is to be told.
+ */
 static int ask_policy(struct rein_txn *t, enum rein_settle *how, struct rein_err *why, struct rein_err *err)
 {
 	const struct rein_judgement *j = &t->run.judged;
@@ -271,6 +313,10 @@ static int decide(struct rein_txn *t, enum rein_settle how, struct rein_err *err
 		t->decided = true; /* nothing happened: nothing is kept */
 		return rein_engine_drop(&t->engine, &t->run, err);
 	}
+	if (t->forced && how != REIN_SETTLE_DISCARD) {
+		how = REIN_SETTLE_DISCARD;
+		rein_err_set(&why, REIN_E_ROLLED_BACK, "rolled back: %s", t->forced);
+	}
 	if (how != REIN_SETTLE_DISCARD && ask_policy(t, &how, &why, err) < 0)
 		return -err->code;
 	rc = rein_engine_settle(&t->engine, &t->run.trail, &t->run.tx, &t->run.changes, how,
@@ -298,25 +344,26 @@ int rein_txn_abort(struct rein_txn *t, struct rein_err *err)
 	return decide(t, REIN_SETTLE_DISCARD, err);
 }
 
-static int reverse(struct rein_txn *t, bool forward, struct rein_err *err)
+static int reverse(struct rein_txn *t, enum rein_later what, struct rein_err *err)
 {
 	static const struct rein_strlist none;
 
-	if (t->run.tx.state == (forward ? REIN_TX_UNDONE : REIN_TX_COMMITTED) &&
-	    rein_resolve_reverse(&t->engine, &t->run.tx, &t->run.changes, forward, &none, &none, err) < 0)
+	if (!t->run.has_tx)
+		return rein_err_set(err, REIN_E_STATE, "this transaction is gone");
+	if (t->run.tx.state == (what == REIN_LATER_REDO ? REIN_TX_UNDONE : REIN_TX_COMMITTED) &&
+	    rein_resolve_reverse(&t->engine, &t->run.tx, &t->run.changes, what == REIN_LATER_REDO, &none, &none, err) < 0)
 		return -err->code;
-	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes,
-				 forward ? REIN_LATER_REDO : REIN_LATER_UNDO, err);
+	return rein_engine_later(&t->engine, &t->opts.who, &t->run.tx, &t->run.changes, what, err);
 }
 
 int rein_txn_undo(struct rein_txn *t, struct rein_err *err)
 {
-	return reverse(t, false, err);
+	return reverse(t, REIN_LATER_UNDO, err);
 }
 
 int rein_txn_redo(struct rein_txn *t, struct rein_err *err)
 {
-	return reverse(t, true, err);
+	return reverse(t, REIN_LATER_REDO, err);
 }
 
 void rein_txn_free(struct rein_txn *t)
@@ -331,5 +378,8 @@ void rein_txn_free(struct rein_txn *t)
 	rein_engine_done(&t->engine);
 	free_opts(&t->opts);
 	rein_free(t->workspace);
+	rein_free(t->agent);
+	rein_free(t->session);
+	rein_free(t->task);
 	rein_free(t);
 }

@@ -8,26 +8,9 @@
 
 #include <stdint.h>
 
+#include <rein/classify.h>
+
 #include "base/str.h"
-
-/* Zero is "nobody looked" and ranks above everything: zeroed memory is never harmless. */
-enum rein_level {
-	REIN_LEVEL_NONE = 0,
-	REIN_LEVEL_SAFE,
-	REIN_LEVEL_RISKY,
-	REIN_LEVEL_DANGEROUS,
-	REIN_LEVEL_DESTRUCTIVE,
-	REIN_LEVEL__MAX
-};
-
-enum rein_reach {
-	REIN_REACH_NONE = 0,
-	REIN_REACH_READONLY,	 /* nothing changes */
-	REIN_REACH_CONTAINED,	 /* files and processes here: can be held and undone */
-	REIN_REACH_COMPENSABLE,	 /* leaves the machine; another action reverses it */
-	REIN_REACH_IRREVERSIBLE, /* leaves the machine for good */
-	REIN_REACH__MAX
-};
 
 /* X(constant, wire name) */
 #define REIN_FACT_KINDS(X)                                                                         \

@@ -179,16 +179,46 @@ static struct hit find_pattern(const struct pattern *p, struct rein_str t, size_
 	return (struct hit){(size_t)m[k].rm_so, (size_t)(m[k].rm_eo - m[k].rm_so), p->kind};
 }
 
-static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t from)
+static struct hit find_secret(const struct rein_redactor *r, struct rein_str t, size_t from)
+{
+	struct hit h = {0};
+
+	(void)r;
+	return rein_secret_find(t, from, &h.at, &h.n, &h.kind) ? h : (struct hit){0};
+}
+
+static struct hit find_terse(const struct rein_redactor *r, struct rein_str t, size_t from)
+{
+	struct hit h = {.kind = "password"};
+
+	(void)r;
+	return rein_terse_find(t, from, &h.at, &h.n) ? h : (struct hit){0};
+}
+
+static struct hit (*const finders[])(const struct rein_redactor *, struct rein_str, size_t) = {
+	find_secret, find_terse, find_value};
+
+/*
+ * What each finds next in one text: who finds nothing is not asked again after every secret that another found, or a
+ * text of many would be read as often.
+ */
+struct search {
+	struct {
+		bool asked;
+		struct hit hit;
+	} of[ARRAY_SIZE(finders)];
+};
+
+static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t from, struct search *s)
 {
 	struct hit best = {0}, h = {0};
 
-	if (rein_secret_find(t, from, &h.at, &h.n, &h.kind))
-		better(&best, h);
-	h = (struct hit){.kind = "password"};
-	if (rein_terse_find(t, from, &h.at, &h.n))
-		better(&best, h);
-	better(&best, find_value(r, t, from));
+	for (size_t i = 0; i < ARRAY_SIZE(finders); i++) {
+		if (!s->of[i].asked || (s->of[i].hit.n && s->of[i].hit.at < from))
+			s->of[i].hit = finders[i](r, t, from);
+		s->of[i].asked = true;
+		better(&best, s->of[i].hit);
+	}
 	for (size_t i = 0; i < r->npattern; i++)
 		better(&best, find_pattern(r->pattern[i], t, from));
 	h = (struct hit){0};
@@ -201,11 +231,12 @@ static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t 
 unsigned rein_redact(const struct rein_redactor *r, struct rein_str t, bool word,
 		     struct rein_buf *out)
 {
+	struct search s = {0};
 	unsigned count = 0;
 	size_t from = 0;
 
 	while (from < t.n) {
-		struct hit h = find(r, t, from);
+		struct hit h = find(r, t, from, &s);
 		uint8_t mac[32];
 		char hex[13];
 
@@ -239,12 +270,13 @@ struct line {
 	size_t from;
 	bool known;
 	struct hit next;
+	struct search search;
 };
 
 static const struct hit *next_hit(const struct rein_redactor *r, struct line *l)
 {
 	if (!l->known)
-		l->next = find(r, l->text, l->from);
+		l->next = find(r, l->text, l->from, &l->search);
 	l->known = true;
 	return l->next.n ? &l->next : NULL;
 }
@@ -260,6 +292,7 @@ static char *one_word(const struct rein_redactor *r, struct line *l, size_t begi
 	auto_buf struct rein_buf b = REIN_BUF(64u << 20);
 	struct rein_buf out = REIN_BUF(64u << 20);
 	struct rein_str word = {l->text.p + begin, end - begin};
+	struct search within = {0};
 	const struct hit *h;
 	size_t at = begin;
 
@@ -272,7 +305,7 @@ static char *one_word(const struct rein_redactor *r, struct line *l, size_t begi
 			continue;
 		}
 		/* What a word before gave away ("--password", "x y") is secret to its end. */
-		alone = find(r, word, at - begin);
+		alone = find(r, word, at - begin, &within);
 		if (!alone.n || alone.at + begin != h->at || h->at + n > end)
 			n = end - h->at;
 		rein_buf_add(&b, l->text.p + at, h->at - at);
@@ -360,7 +393,7 @@ static int one_text(void *arg, enum rein_event_text kind, struct rein_str *s)
 	auto_buf struct rein_buf b = REIN_BUF(64u << 20);
 	unsigned found;
 
-	if (s->n == 0 || (s->n <= limit && !find(w->r, *s, 0).n))
+	if (s->n == 0 || (s->n <= limit && !find(w->r, *s, 0, &(struct search){0}).n))
 		return 0;
 	found = rein_redact(w->r, *s, kind == REIN_TEXT_WORD, &b);
 	if (b.failed)

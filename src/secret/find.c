@@ -20,6 +20,13 @@ const size_t secret_formats_n = ARRAY_SIZE(secret_formats);
 
 #define NFORMATS ARRAY_SIZE(secret_formats)
 
+#define JWT_HEAD_MAX  8192 /* bytes of a token's first part */
+#define URL_TOKEN_MIN 20   /* bytes before an '@' that are a token by themselves */
+/* How far is looked before something is called likely; the rest of it is measured then. */
+#define LOOK	 640
+#define LOOK_JWT 2048
+#define LOOK_KEY 8192
+
 /* Filled on first use. */
 static unsigned short class_of[256];
 static unsigned char first_of[256]; /* 1: a format may begin, 2: '=' or ':', 4: other structure */
@@ -59,6 +66,7 @@ static void prepare(void)
 	}
 	first_of['='] |= 2;
 	first_of[':'] |= 2;
+	first_of['>'] |= 2;
 	first_of['-'] |= 4; /* PEM block, option */
 	first_of['e'] |= 4; /* eyJ: JSON web token */
 	first_of['B'] |= 4; /* Bearer, Basic */
@@ -174,7 +182,8 @@ static bool jwt(struct rein_str t, size_t at, struct rein_secret_hit *h)
 
 	if (!has(t, at, "eyJ") || !boundary(t, at))
 		return false;
-	a = run(t, at, URLC);
+	/* a text of nothing but beginnings would be walked through from each of them */
+	a = run((struct rein_str){t.p, t.n - at < JWT_HEAD_MAX ? t.n : at + JWT_HEAD_MAX}, at, URLC);
 	if (a < 10 || at + a >= t.n || t.p[at + a] != '.')
 		return false;
 	b = run(t, at + a + 1, URLC);
@@ -185,6 +194,32 @@ static bool jwt(struct rein_str t, size_t at, struct rein_secret_hit *h)
 	return true;
 }
 
+/* Is it a name, a colon and a password? Padding may be missing, and a third of all have none. */
+static bool is_user_and_password(struct rein_str b64)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	unsigned bits = 0, have = 0;
+	bool colon = false;
+
+	for (size_t i = 0; i < b64.n && b64.p[i] != '='; i++) {
+		const char *d = strchr(digits, b64.p[i]);
+		unsigned char c;
+
+		if (!d)
+			return false;
+		bits = bits << 6 | (unsigned)(d - digits);
+		have += 6;
+		if (have < 8)
+			continue;
+		have -= 8;
+		c = (unsigned char)(bits >> have);
+		if (c < ' ' || c == 127)
+			return false;
+		colon |= c == ':';
+	}
+	return colon;
+}
+
 static bool bearer(struct rein_str t, size_t at, struct rein_secret_hit *h)
 {
 	size_t skip = has_nocase(t, at, "bearer ") ? 7 : has_nocase(t, at, "basic ") ? 6 : 0;
@@ -193,30 +228,34 @@ static bool bearer(struct rein_str t, size_t at, struct rein_secret_hit *h)
 	if (!skip || !boundary(t, at))
 		return false;
 	n = run(t, at + skip, URLC | B64 | DOT | COLON);
-	if (n < 8 || (skip == 6 && (n < 12 || !memchr(t.p + at + skip, '=', n))))
+	if (n < 8 || (skip == 6 && (n < 12 || (!memchr(t.p + at + skip, '=', n) &&
+					       !is_user_and_password((struct rein_str){t.p + at + skip, n})))))
 		return false;
 	*h = (struct rein_secret_hit){at + skip, n, "authorization"};
 	return true;
 }
 
-/* scheme://user:password@ — at is the ':' of "://". */
+/*
+ * scheme://user:password@ or scheme://token@; at is the ':' of "://". The last '@' before the path ends it: people
+ * write passwords with one as they are.
+ */
 static bool url(struct rein_str t, size_t at, struct rein_secret_hit *h)
 {
-	size_t i = at + 3, colon = 0;
+	size_t from = at + 3, colon = 0, end = 0;
 
-	for (; i < t.n; i++) {
-		char c = t.p[i];
-
-		if (c == ':' && !colon)
+	for (size_t i = from; i < t.n && !(t.p[i] && strchr("/?# \t\"'\r\n", t.p[i])); i++) {
+		if (t.p[i] == ':' && !colon && !end)
 			colon = i;
-		else if (c == '@' && colon && i > colon + 1) {
-			*h = (struct rein_secret_hit){colon + 1, i - colon - 1, "url-password"};
-			return true;
-		} else if (c == '/' || c == '?' || c == '#' || c == ' ' || c == '"' || c == '\'' ||
-			   c == '\n')
-			return false;
+		else if (t.p[i] == '@')
+			end = i;
 	}
-	return false;
+	if (colon)
+		from = colon + 1;
+	/* nobody is called by so long a name */
+	if (end <= from || (!colon && end - from < URL_TOKEN_MIN))
+		return false;
+	*h = (struct rein_secret_hit){from, end - from, "url-password"};
+	return true;
 }
 
 const char *const secret_words[] = {
@@ -299,25 +338,61 @@ static bool placeholder(struct rein_str v)
 	return false;
 }
 
+/* Where what began with this quote ends. Inside a quoted text it began with \", and so it ends. */
+static size_t quoted_end(struct rein_str t, size_t i, char quote, bool inside)
+{
+	for (; i < t.n && t.p[i] != quote && t.p[i] != '\n'; i++) {
+		if (t.p[i] != '\\')
+			continue;
+		if (inside)
+			break;
+		i += i + 1 < t.n && t.p[i + 1] != '\n';
+	}
+	return i;
+}
+
+/* A word that stands in no quotes; called for every byte of it, so no strchr. */
+static bool ends_value(char c)
+{
+	switch (c) {
+	case '\0':
+	case ' ':
+	case '\t':
+	case '\r':
+	case '\n':
+	case '"':
+	case '\'':
+	case '&':
+	case ';':
+	case ',':
+	case ')':
+	case '}':
+	case '|':
+	case '<':
+	case '>':
+		return true;
+	}
+	return false;
+}
+
 static bool value_at(struct rein_str t, size_t i, struct rein_secret_hit *h)
 {
-	char quote = 0;
-	size_t from, n = 0;
+	size_t from, n;
+	bool inside;
 
-	while (i < t.n && t.p[i] == ' ')
+	while (i < t.n && (t.p[i] == ' ' || t.p[i] == '\t'))
 		i++;
+	inside = i < t.n && t.p[i] == '\\';
 	while (i < t.n && t.p[i] == '\\') /* \" inside a quoted text */
 		i++;
-	if (i < t.n && (t.p[i] == '"' || t.p[i] == '\''))
-		quote = t.p[i++];
-	from = i;
-	for (; from + n < t.n; n++) {
-		char c = t.p[from + n];
-
-		if (quote ? c == quote || c == '\n' : strchr(" \t\r\n\"'&;,)}|<>", c) != NULL)
-			break;
-		if (quote && c == '\\')
-			break;
+	if (i < t.n && (t.p[i] == '"' || t.p[i] == '\'')) {
+		from = i + 1;
+		n = quoted_end(t, from, t.p[i], inside) - from;
+	} else {
+		from = i;
+		while (i < t.n && !ends_value(t.p[i]))
+			i++;
+		n = i - from;
 	}
 	/* Three bytes hide nothing worth the noise. */
 	if (n < 4 || placeholder((struct rein_str){t.p + from, n}))
@@ -326,21 +401,40 @@ static bool value_at(struct rein_str t, size_t i, struct rein_secret_hit *h)
 	return true;
 }
 
-/* name=value, name: value, "name": "value" — at is the '=' or ':'. */
-static bool assignment(struct rein_str t, size_t at, struct rein_secret_hit *h)
+static size_t name_before(struct rein_str t, size_t end)
 {
-	size_t end = at, from;
+	size_t from = end;
 
-	if (at + 1 < t.n && (t.p[at + 1] == '=' || t.p[at + 1] == ':'))
-		return false;
-	while (end > 0 && at - end < SECRET_GAP_MAX && (t.p[end - 1] == ' ' || t.p[end - 1] == '"' || t.p[end - 1] == '\'' ||
-			   t.p[end - 1] == '\\'))
-		end--;
-	from = end;
 	while (from > 0 && end - from < SECRET_NAME_MAX && is((unsigned char)t.p[from - 1], URLC | DOT))
 		from--;
+	return from;
+}
+
+/* name=value, name: value, "name": "value", name := value, 'name' => value; at is the '=' or ':'. */
+static bool assignment(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	char next = at + 1 < t.n ? t.p[at + 1] : '\0';
+	size_t end = at, from;
+
+	if (next == '=' || next == ':')
+		return false;
+	if (t.p[at] == '=' && at && strchr(SECRET_BEFORE_EQUALS, t.p[at - 1]) && t.p[at - 1])
+		end--;
+	while (end > 0 && at - end < SECRET_GAP_MAX && t.p[end - 1] && strchr(SECRET_GAP, t.p[end - 1]))
+		end--;
+	from = name_before(t, end);
 	return end > from && rein_secret_name((struct rein_str){t.p + from, end - from}) &&
-	       value_at(t, at + 1, h);
+	       value_at(t, at + 1 + (t.p[at] == '=' && next == '>'), h);
+}
+
+/* <name>value</name>; at is the first '>'. */
+static bool element(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t from = name_before(t, at);
+
+	return at > from && from && t.p[from - 1] == '<' &&
+	       rein_secret_name((struct rein_str){t.p + from, at - from}) && value_at(t, at + 1, h) &&
+	       has(t, h->at + h->n, "</");
 }
 
 /* --password VALUE; with '=' it is an assignment. */
@@ -371,6 +465,8 @@ static bool telegram(struct rein_str t, size_t at, struct rein_secret_hit *h)
 /* By its structure. */
 static bool marked(struct rein_str t, size_t i, unsigned first, struct rein_secret_hit *h)
 {
+	if (t.p[i] == '>')
+		return element(t, i, h);
 	if (first & 2) {
 		if (t.p[i] == ':' && has(t, i, "://") && url(t, i, h))
 			return true;
@@ -409,15 +505,24 @@ bool secret_may(unsigned char c)
 	return first_of[c];
 }
 
+bool secret_wanted(struct rein_str t, size_t i, enum rein_secret_want want, struct found *ret)
+{
+	size_t look = t.p[i] == '-' ? LOOK_KEY : t.p[i] == 'e' ? LOOK_JWT : LOOK;
+	struct rein_str near = {t.p, t.n - i < look ? t.n : i + look};
+
+	if (want == REIN_SECRET_ANY)
+		return secret_at(t, i, ret);
+	/* what is refused is looked at again from its next byte on: that must not cost its whole length each time */
+	return secret_at(near, i, ret) && secret_likely(near, ret) && secret_at(t, i, ret);
+}
+
 bool rein_secret_next(struct rein_str t, size_t from, enum rein_secret_want want, struct rein_secret_hit *ret)
 {
 	struct found f;
 
 	pthread_once(&once, prepare);
 	for (size_t i = from; i < t.n; i++) {
-		if (!may_begin(t, i) || !secret_at(t, i, &f) || f.hit.at < from)
-			continue;
-		if (want == REIN_SECRET_LIKELY && !secret_likely(t, &f))
+		if (!may_begin(t, i) || !secret_wanted(t, i, want, &f) || f.hit.at < from)
 			continue;
 		*ret = f.hit;
 		return true;

@@ -48,6 +48,9 @@ bool secret_at(struct rein_str t, size_t i, struct found *ret);
 /* Could anything begin or be marked at a byte of this value? */
 bool secret_may(unsigned char c);
 
+/* The same for what is asked for. */
+bool secret_wanted(struct rein_str t, size_t i, enum rein_secret_want want, struct found *ret);
+
 bool secret_likely(struct rein_str t, const struct found *f); /* likely.c */
 
 /* Words that make a name say secret; the names they stand in that do not. NULL-terminated. */
@@ -57,6 +60,8 @@ extern const size_t secret_formats_n;
 
 #define SECRET_NAME_MAX	  64 /* bytes of a name that are looked at */
 #define SECRET_GAP_MAX	  16 /* blanks and quotes between a name and its '=' */
+#define SECRET_GAP	  " \t\"'\\"
+#define SECRET_BEFORE_EQUALS ":?+" /* a name is assigned to with := ?= += as well */
 #define SECRET_OPTION_MAX 128 /* bytes of an option's name */
 #define SCAN_BODY	  8   /* bytes behind a prefix that vectorscan looks at */
 

@@ -120,14 +120,13 @@ static double entropy(struct rein_str s)
 	return bits;
 }
 
-static bool holds(struct rein_str s, const char *word)
-{
-	size_t n = strlen(word);
+#define LOOKED_AT     256  /* bytes that tell a word from a secret */
+#define KEY_LINE_MIN  32   /* digits of base64 in a row; a line of a key has 64 */
+#define LOOKED_AT_KEY 4096 /* of a key that has several lines of them */
 
-	for (size_t i = 0; i + n <= s.n; i++)
-		if (!strncasecmp(s.p + i, word, n))
-			return true;
-	return false;
+static struct rein_str first(struct rein_str s, size_t n)
+{
+	return (struct rein_str){s.p, s.n < n ? s.n : n};
 }
 
 static bool stand_in(struct rein_str s)
@@ -136,10 +135,33 @@ static bool stand_in(struct rein_str s)
 					    "dummy", "sample", "redacted", "1234567890", "abcdefgh", "0000000", "insert",
 					    "notreal", "fake", "foobar", "test-", "replace", "...."};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (holds(s, words[i]))
-			return true;
+	uint64_t begins[4] = {0}; /* bit set: a word begins with this byte */
+
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+		begins[(words[k][0] | 32) >> 6] |= 1ull << ((words[k][0] | 32) & 63);
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned c = (unsigned char)s.p[i] | 32u;
+
+		for (size_t k = 0; begins[c >> 6] >> (c & 63) & 1 && k < ARRAY_SIZE(words); k++)
+			if (c == ((unsigned char)words[k][0] | 32u) && s.n - i >= strlen(words[k]) &&
+			    !strncasecmp(s.p + i, words[k], strlen(words[k])))
+				return true;
+	}
 	return false;
+}
+
+/* CURLOPTTYPE_STRINGPOINT+153: the name of a constant, of words, and perhaps a number added to it. */
+static bool is_constant(struct rein_str v)
+{
+	size_t letters = 0, n = 0;
+
+	for (; n < v.n && ((v.p[n] >= 'A' && v.p[n] <= 'Z') || (v.p[n] >= '0' && v.p[n] <= '9') || v.p[n] == '_'); n++)
+		letters += v.p[n] >= 'A' && v.p[n] <= 'Z';
+	if (!memchr(v.p, '_', n) || letters * 4 < n * 3) /* what is drawn by lot has more digits */
+		return false;
+	while (n < v.n && strchr("+*-0123456789", v.p[n]) && v.p[n])
+		n++;
+	return n == v.n;
 }
 
 /* A value under a telling name is often code: os.environ["X"], getToken(), props.token. */
@@ -157,26 +179,42 @@ static bool literal_value(struct rein_str v)
 		digit |= c >= '0' && c <= '9';
 		alpha |= (c | 32) >= 'a' && (c | 32) <= 'z';
 	}
-	return digit && alpha && entropy(v) >= 3.2;
+	return digit && alpha && entropy(v) >= 3.2 && !is_constant(v) && !memmem(v.p, v.n, "://", 3);
 }
 
-bool secret_likely(struct rein_str t, const struct found *f)
+/*
+ * A prefix of letters alone comes about by chance where base64 is: after its signs, and after the '-' of a
+ * checksum's name.
+ */
+static bool is_within_base64(struct rein_str t, const struct found *f)
 {
-	struct rein_str all = {t.p + f->hit.at, f->hit.n}, body = all;
+	const char *p = f->format->prefix;
+
+	for (; *p; p++)
+		if (!((*p >= '0' && *p <= '9') || ((*p | 32) >= 'a' && (*p | 32) <= 'z')))
+			return false;
+	return f->hit.at && strchr("+/-", t.p[f->hit.at - 1]) && t.p[f->hit.at - 1];
+}
+
+static bool has_key_line(struct rein_str s)
+{
+	size_t run = 0;
+
+	for (size_t i = 0; i < s.n && run < KEY_LINE_MIN; i++) {
+		bool digit = (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z') ||
+			     s.p[i] == '+' || s.p[i] == '/';
+
+		run = digit ? run + 1 : 0;
+	}
+	return run == KEY_LINE_MIN;
+}
+
+static bool is_random(struct rein_str all, const struct format *f)
+{
+	struct rein_str body = {all.p + strlen(f->prefix), all.n - strlen(f->prefix)};
 	double least;
 
-	if (rein_streq(f->hit.kind, "private-key"))
-		return all.n >= 200 && !stand_in(all); /* a key's first and last line alone are documentation */
-	if (stand_in(all))
-		return false;
-	if (!f->format)
-		return rein_streq(f->hit.kind, "value") || rein_streq(f->hit.kind, "authorization") ||
-				       rein_streq(f->hit.kind, "url-password")
-			       ? literal_value(all)
-			       : entropy(all) >= 3.5;
-	body.p += strlen(f->format->prefix);
-	body.n -= strlen(f->format->prefix);
-	switch ((enum check)f->format->check) {
+	switch ((enum check)f->check) {
 	case CRC62:
 		return crc62(body);
 	case BECH32:
@@ -185,6 +223,27 @@ bool secret_likely(struct rein_str t, const struct found *f)
 		break;
 	}
 	/* random hexadecimal digits carry 4 bits less what a short sample loses, letters and digits 5.9 */
-	least = body.n < 20 ? 2.5 : f->format->chars & (UPPER | LOWER) ? 3.2 : 2.8;
-	return body.n < 8 || entropy(body) >= least;
+	least = body.n < 20 ? 2.5 : f->chars & (UPPER | LOWER) ? 3.2 : 2.8;
+	return body.n < 8 || entropy(first(body, LOOKED_AT)) >= least;
+}
+
+/* Found by its structure, and not a key. */
+static bool is_literal(struct rein_str all, const char *kind)
+{
+	if (rein_streq(kind, "value") || rein_streq(kind, "authorization") || rein_streq(kind, "url-password"))
+		return literal_value(all);
+	return entropy(first(all, LOOKED_AT)) >= 3.5;
+}
+
+bool secret_likely(struct rein_str t, const struct found *f)
+{
+	struct rein_str all = {t.p + f->hit.at, f->hit.n};
+
+	/* stand_in comes last: it takes longest */
+	if (rein_streq(f->hit.kind, "private-key"))
+		/* a key's first and last line alone are documentation, or a table of what files begin with */
+		return all.n >= 200 && has_key_line(first(all, LOOKED_AT_KEY)) && !stand_in(first(all, LOOKED_AT_KEY));
+	if (f->format)
+		return !is_within_base64(t, f) && is_random(all, f->format) && !stand_in(first(all, LOOKED_AT));
+	return is_literal(all, f->hit.kind) && !stand_in(first(all, LOOKED_AT));
 }

@@ -50,12 +50,14 @@ static void add_named(struct triggers *g, size_t end)
 
 	while (i < g->t.n && i - end < SECRET_NAME_MAX && (is_url(g->t.p[i]) || g->t.p[i] == '.'))
 		i++;
-	while (i < g->t.n && gap < SECRET_GAP_MAX && g->t.p[i] && strchr(" \"'\\", g->t.p[i])) {
+	while (i < g->t.n && gap < SECRET_GAP_MAX && g->t.p[i] && strchr(SECRET_GAP, g->t.p[i])) {
 		i++;
 		gap++;
 	}
-	if (i < g->t.n && (g->t.p[i] == '=' || g->t.p[i] == ':'))
+	if (i < g->t.n && (g->t.p[i] == '=' || g->t.p[i] == ':' || g->t.p[i] == '>'))
 		add(g, i);
+	if (i + 1 < g->t.n && g->t.p[i] && strchr(SECRET_BEFORE_EQUALS, g->t.p[i]) && g->t.p[i + 1] == '=')
+		add(g, i + 1);
 	while (start && end - start < SECRET_OPTION_MAX + 2 && is_url(g->t.p[start - 1]))
 		start--;
 	if (start + 2 < end && g->t.p[start] == '-' && g->t.p[start + 1] == '-')
@@ -104,9 +106,7 @@ bool rein_secret_each_scan(struct rein_str t, enum rein_secret_want want, rein_s
 	for (size_t i = 0; ok && i < g.n; i++) {
 		struct found f;
 
-		if (g.v[i] < from || (i && g.v[i] == g.v[i - 1]) || !secret_at(t, g.v[i], &f) || f.hit.at < from)
-			continue;
-		if (want == REIN_SECRET_LIKELY && !secret_likely(t, &f))
+		if (g.v[i] < from || (i && g.v[i] == g.v[i - 1]) || !secret_wanted(t, g.v[i], want, &f) || f.hit.at < from)
 			continue;
 		if (!fn(arg, &f.hit))
 			break;

@@ -56,6 +56,51 @@ log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 	run -125 rein audit log --since whenever
 }
 
+@test "options: of its own verb only, each refused with words; --help, -q and letters together as everywhere" {
+	local v
+	rein run -q -- true
+	for v in "prune --keep-age 1d --since 2d" "hold --agent a --reason r" "verify --reason r" "rebuild x" "rotate-key x" "log x" \
+		"prune --keep-age 1d --keep-size x" "prune --keep-age x" "alerts --wait x" "log --type run_start" "log --level high" \
+		"export --decision maybe" "log -n x" "log -n -1" "show a b" "frob" "report x" "log --json=1"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein audit $v
+		eq "rein audit $v" "" "$output"
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein audit $v --json
+		[ -n "$(field error.message <<<"$output")" ] || die "rein audit $v --json: $output"
+	done
+	run -125 rein audit prune --keep-age 1d --keep-size x
+	has "$output" "'x'"
+	for v in $(rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'); do
+		run -0 --separate-stderr rein audit "$v" --help
+		has "$output" "Usage: rein audit $v"
+		eq same "$output" "$(rein audit help "$v")"
+	done
+	run -125 rein audit help nothing
+	[ "$(rein audit log -ern1 --no-pager | wc -l)" = 2 ]
+	eq nothing "" "$(rein audit log -q --agent nobody 2>&1)"
+	eq "before all times" "" "$(rein audit log -q --until 1970-01-01 2>&1)"
+}
+
+@test "--json: every verb on the record answers in JSON" {
+	local id
+	ok() { run -0 --separate-stderr rein audit "$@" --json && python3 -m json.tool <<<"$output" >/dev/null || die "rein audit $*: '$output' '$stderr'"; }
+	rein run -q -- true
+	ok verify; ok report; ok alerts; ok alerts --list; ok prove 1; ok prune --keep-age 10d --dry-run
+	rein audit prove 1 >proof
+	ok verify proof
+	ok hold --reason why
+	id=$(field id <<<"$output")
+	ok hold --list
+	eq hold "$id" "$(field 0.id <<<"$output")"
+	eq reason why "$(field 0.reason <<<"$output")"
+	ok release "$id" --reason "because"
+	ok hold --list
+	ok anchor -o heads; ok rotate-key; ok rebuild; ok export --archive arch; ok verify --archive arch
+	run -125 --separate-stderr rein audit verify --archive none --json
+	eq "not looked at" io "$(field error.code <<<"$output")"
+}
+
 @test "log: one line an action with what became of it, told whole whatever made it match" {
 	local id
 	eq lines 60 "$(rein audit log --no-pager -n 1000 | grep -c '^[0-9][0-9]:')"
@@ -191,6 +236,7 @@ assert len({len(r) for r in rows}) == 1, "rows of different length"'
 }
 
 @test "without a record every verb says so and none makes one" {
+	local how v
 	export REIN_STATE=$T/empty
 	run -125 rein audit log
 	has "$output" "no record"
@@ -198,4 +244,12 @@ assert len({len(r) for r in rows}) == 1, "rows of different length"'
 	run -125 rein audit report
 	run -125 rein metrics
 	[ ! -e "$T/empty" ]
+	# its place is that of the transactions, or there is none
+	for how in "REIN_STATE=relative" "-u HOME -u REIN_STATE" "-u REIN_STATE HOME=relative"; do
+		for v in "audit log" "audit rebuild" metrics "policy diff"; do
+			# shellcheck disable=SC2086
+			run -125 env $how rein $v
+			case $how in REIN*) has "$output" absolute ;; *) has "$output" "set HOME" ;; esac
+		done
+	done
 }

@@ -19,6 +19,7 @@ man_page() { cat "$REIN_SOURCE/docs/rein.1"; }
 		case $verb in version | help | metrics) continue ;; esac
 		text+=$(rein "$verb" --help 2>&1 || true)$'\n'
 	done
+	for verb in $(rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'); do text+=$(rein audit "$verb" --help)$'\n'; done
 	[ "$(grep -oE -- '--[a-z][a-z-]+' <<<"$text" | sort -u | wc -l)" -gt 35 ]
 	for o in $(grep -oE -- '--[a-z][a-z-]+' <<<"$text" | sort -u); do
 		man_page | grep -Eq "^\.It .*Fl -${o#--}( |\$)" || die "$o is not in the man page"

@@ -136,7 +136,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run pgrep -f "^sleep 82.$MARK"
 	eq dead 1 "$status"
 	run -119 --separate-stderr rein run --json -- true
-	has "$stderr$output" '"code":"stopped"'
+	eq refused stopped "$(tail -n 1 <<<"$stderr" | field error.code)"
 	run -0 rein start
 	run -119 rein run --agent a -q -- true
 	run -0 rein start --agent a
@@ -144,6 +144,29 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -125 rein stop
 	run -125 rein stop --all --agent x
 	has "$(rein audit log --type stop --json)" drill
+}
+
+@test "stop, start, safe: whom no order can reach is not said to be stopped" {
+	local long v
+	long=$(printf 'n%.0s' {1..120})
+	for v in "stop" "start" "safe --enter" "safe --lift"; do
+		# shellcheck disable=SC2086
+		run -125 rein $v --agent ''
+		has "$output" "--agent"
+		# shellcheck disable=SC2086
+		run -125 rein $v --agent 'a b'
+	done
+	eq nobody '{"safe_mode":[]}' "$(rein safe --json)"
+	# every name that a run may have can be stopped
+	run -0 rein run -q --agent "$long" -- true
+	run -0 rein stop --agent "$long"
+	has "$output" "rein start --agent"
+	run -119 rein run -q --agent "$long" -- true
+	run -0 rein start --agent "$long"
+	run -0 rein safe --enter --agent "$long"
+	eq named "$long" "$(rein safe --json | field safe_mode.0.agent)"
+	run -0 rein safe --lift --agent "$long"
+	run -125 rein run --agent "n$long" -- true
 }
 
 @test "stop: a paused box dies too" {

@@ -3,6 +3,31 @@
 # rein policy from outside: layers, trust, explanations, errors, the example in docs/policy.md.
 load helper
 
+@test "classify: an option of another kind of action is not passed over" {
+	printf 'token = "%s%s"\n' "k3J9x-Qp72" "mZ+tR5wB8" >s.txt
+	for how in "--op write" "--content s.txt" "--op delete --content s.txt"; do
+		# shellcheck disable=SC2086
+		eq "$how" "$(rein classify --json --kind file $how .env)" "$(rein classify --json $how .env)"
+	done
+	eq method "$(rein classify --json --kind http --method DELETE https://example.org/x)" "$(rein classify --json --method DELETE https://example.org/x)"
+	eq dialect "$(rein classify --json --kind sql --dialect mysql 'drop table x')" "$(rein classify --json --dialect mysql 'drop table x')"
+	for how in "--kind command --op write" "--kind sql --method GET" "--kind http --content s.txt" "--kind file --dialect mysql" "--op write --method GET"; do
+		# shellcheck disable=SC2086
+		run -125 rein classify $how x
+		has "$output" "--kind"
+	done
+}
+
+@test "init, trust, untrust: --json, and what was done is said" {
+	eq init "$PWD/.rein.yaml" "$(rein policy init --json | field file)"
+	eq trust "$PWD/.rein.yaml" "$(rein policy trust --json | field file)"
+	eq untrust untrust "$(rein policy untrust --json | field done)"
+	has "$(rein policy untrust 2>&1)" "only tighten"
+	eq quiet "" "$(rein policy untrust -q 2>&1)"
+	run -125 --separate-stderr rein policy init --json
+	eq again wrong_state "$(field error.code <<<"$output")"
+}
+
 user_policy() { mkdir -p "$HOME/.config/rein" && cat >"$HOME/.config/rein/policy.yaml"; }
 decision() { rein policy explain --json "$@" | field decision; }
 

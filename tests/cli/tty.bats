@@ -109,6 +109,8 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	hasnt "$output" "$esc"
 	run -0 rein run --commit -- sh -c 'echo 4 >a'
 	hasnt "$output" "$esc"
+	run -0 on_tty -- env TERM=dumb REIN_PAGER="sed s/^/:/" rein show
+	hasnt "$output" "$esc"
 	run -0 on_tty -- rein --no-pager log || run -0 on_tty -- rein log --no-pager
 	has "$output" "$esc"
 	run -0 rein log
@@ -128,11 +130,65 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	hasnt "$output" PAGED
 }
 
+@test "the pager: who leaves it early, looks twice or has none is told everything else all the same" {
+	seq 100000 >many
+	q touch b
+	export REIN_PAGER="head -n 1"
+	held sed -i s/1/2/ many >/dev/null
+	run -0 on_tty -- rein diff
+	has "$output" "modified many"
+	hasnt "$output" "cannot be written"
+	rein discard -q
+	run -0 on_tty "later?=>v" "later?=>v" "later?=>c" -- rein run -- sh -c 'echo 1 >a'
+	eq "looked at" 2 "$(grep -c "created a" <<<"$output")"
+	has "$output" Committed
+	hasnt "$output" "cannot be written"
+	unset REIN_PAGER
+	mkdir "$T/bin"
+	ln -s "$(command -v sh)" "$(command -v cat)" "$REIN_BUILD/rein" "$T/bin"
+	run -0 on_tty -- env PATH="$T/bin" rein show
+	has "$output" "transaction"
+}
+
+@test "a signal at the question: the terminal is as it was, and nothing is lost" {
+	local sig
+	run -0 on_tty "later?=>\\x03" -- sh -c 'rein run -- sh -c "echo 1 >a"; echo is $?; stty -a'
+	has "$output" Held
+	has "$output" "is 0"
+	has "$output" " icanon"
+	has "$output" " echo "
+	rein discard -q
+	for sig in TERM HUP QUIT; do
+		# the question is asked with single keys and ordinary output
+		export sig
+		run -0 on_tty -- sh -c '
+			trap "" HUP
+			(until stty -a </dev/tty | tr "\n" " " | grep -q " opost.* -icanon"; do sleep 0.05; done; kill -$sig "$(cat pid)") &
+			env --default-signal sh -c "echo \$\$ >pid; exec rein run -- sh -c \"echo 1 >a\""; stty -a'
+		has "$output" "for later?"
+		has "$output" " icanon"
+		has "$output" " echo "
+		eq "$sig" held "$(state_of @)"
+		rein discard -q
+	done
+}
+
 @test "lists fit the window" {
 	q sh -c 'echo 1 >a; # a long command line that would not fit into eighty columns of a terminal, would it now, and on it goes'
 	run -0 on_tty -s 70x24 -- env NO_COLOR=1 rein log --no-pager
 	local l
 	for l in "${lines[@]}"; do [ ${#l} -le 70 ] || die "${#l} columns: $l"; done
+	run -0 on_tty -s 50x24 -- env NO_COLOR=1 rein log --no-pager
+	for l in "${lines[@]}"; do [ ${#l} -le 50 ] || die "${#l} columns: $l"; done
+	run -0 env COLUMNS=60 rein log # where no terminal tells
+	for l in "${lines[@]}"; do [ ${#l} -le 60 ] || die "${#l} columns: $l"; done
+	run -0 env COLUMNS=x rein log
+	has "$output" "on it goes"
+	# also behind a pager
+	for l in {1..11}; do q sh -c "echo $l >a; # a long command line that would not fit into eighty columns of a terminal, would it now"; done
+	run -0 on_tty -s 70x24 -- env NO_COLOR=1 REIN_PAGER='sed s/^/:/' rein log
+	has "$output" :
+	for l in "${lines[@]}"; do [ ${#l} -le 71 ] || die "${#l} columns: $l"; done
 }
 
 @test "a terminal that takes nothing more keeps nobody from ending the box in time" {

@@ -5,6 +5,7 @@
 load helper
 
 verbs() { rein help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'; }
+paths() { python3 -c 'import json, sys; print(json.dumps([c["path"] for c in json.load(sys.stdin)["changes"]]))'; }
 json_ok() { python3 -m json.tool >/dev/null; }
 
 @test "help: every verb explains itself on stdout; the overview names each" {
@@ -56,6 +57,29 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	has "$output" "no committed transaction"
 	run -125 rein show
 	run -125 rein undo a b
+	run -125 rein diff -U 4294967296
+	has "$output" "--unified"
+	local v
+	# a variable that is not set is no place
+	for v in "-w" "--workspace" "--canary" "--rw" "-p" "--env-file"; do
+		run -125 rein run "$v" "" -- touch made
+		has "$output" "''"
+		[ ! -e made ]
+	done
+	run -125 rein run --workspace= -- touch made
+	# what nobody looks at is not passed over
+	for v in "log x" "status x" "gc --dry-run x" "show a x" "commit a x" "discard a x" "undo a x" "redo a x" "ps x" "stats a x" \
+		"pause a x" "resume a x" "kill a x" "start x" "safe x" "doctor x" "metrics x" "version x" "help log x" "completion bash x" \
+		"policy init a x" "policy trust a x" "policy untrust a x" "policy suggest a x"; do
+		# shellcheck disable=SC2086
+		run -125 rein $v
+		has "$output" "'x'" || die "rein $v: $output"
+	done
+	for v in version metrics help completion; do
+		run -125 rein $v --frob
+		has "$output" "unknown option '--frob'"
+	done
+	[ ! -e .rein.yaml ]
 	eq nothing "" "$(rein log --all --ids)"
 }
 
@@ -90,8 +114,29 @@ json_ok() { python3 -m json.tool >/dev/null; }
 		json_ok <<<"$output" || die "rein $c --json: '$output' '$stderr'"
 		[ -n "$(field error.message <<<"$output")" ]
 	done
-	run -125 --separate-stderr rein run --json --workspace "$W/none" -- true
-	json_ok <<<"$output"
+	for c in "help --json x" "version --json x" "metrics --json x" "policy --json x" "log --frob --json" "frobnicate --json" "audit log --frob --json"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein $c
+		[ -n "$(field error.message <<<"$output")" ] || die "rein $c: '$output' '$stderr'"
+	done
+	# standard output is the command's, also if there is none to run
+	for c in "--workspace $W/none -- true" "--frob -- true" "" "--timeout soon -- true" "-- $W/none"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr rein run --json $c
+		eq stdout "" "$output"
+		[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ] || die "rein run --json $c: '$stderr'"
+	done
+	run -125 --separate-stderr rein run --frob --json -- true
+	[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ]
+	run -125 --separate-stderr rein run --frob -- true --json
+	hasnt "$stderr" '{'
+	for c in "none -- true" "" "none --frob"; do
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein attach --json $c
+		eq stdout "" "$output"
+		[ -n "$(tail -n 1 <<<"$stderr" | field error.message)" ] || die "rein attach --json $c: '$stderr'"
+	done
+	eq version "$(rein version)" "rein $(rein version --json | field version)"
 	# names that are no UTF-8
 	q sh -c 'echo x >"$1"' sh $'\xff\n"'
 	run -0 --separate-stderr rein show --json
@@ -122,6 +167,10 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	has "$output" new
 	run -0 --separate-stderr rein diff --json
 	json_ok <<<"$output"
+	eq "all of it" '["", "bin", "d", "d/x", "new", "t"]' "$(paths <<<"$output")"
+	eq "some of it" '["d", "d/x", "new"]' "$(rein diff --json @ d new | paths)"
+	eq "some of it" '["d/x"]' "$(rein diff --json @ 'd/*' | paths)"
+	eq "none of it" '[]' "$(rein diff --json @ zzz | paths)"
 	rein commit -q
 	run -0 rein diff @
 	has "$output" "+TWO"
@@ -129,6 +178,26 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	run -0 rein diff @
 	has "$output" "+TWO"
 	run -125 rein diff nope
+}
+
+@test "names are told whole, however long, and cut between characters where they are cut" {
+	local long w
+	long=$(printf 'd%.0s' {1..200})
+	long=$long/$long/$long/$long/$long/$long/$long
+	held sh -c 'mkdir -p "$1"; echo 1 >"$1/file"' sh "$long" >/dev/null
+	has "$(rein diff --name-status)" "$long/file"
+	has "$(rein show)" "$long/file"
+	has "$(rein diff --stat)" "$long/file"
+	rein discard -q
+	# ä has two bytes; a box is listed from its beginning to its end
+	command rein run -y -q --discard -- sh -c 'sleep 20; : "$1"' sh "$(printf 'ä%.0s' {1..300})" 3>&- &
+	until_true 10 sh -c 'rein ps --json | grep -q sleep'
+	for w in 130 131 132 133; do
+		COLUMNS=$w rein ps | iconv -f UTF-8 -t UTF-8 >/dev/null || die "half a character at $w columns"
+	done
+	rein stats "$(rein ps --json | field boxes.0.id)" | iconv -f UTF-8 -t UTF-8 >/dev/null
+	rein kill "$(rein ps --json | field boxes.0.id)"
+	wait || true
 }
 
 @test "diff of what another program can apply: patch turns the old tree into the new one" {
@@ -150,6 +219,36 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	has "$output" namespaces
 	run --separate-stderr rein doctor --json
 	json_ok <<<"$output"
+}
+
+@test "doctor: where a run would fail for want of a place or a program, it says so and what to do" {
+	local how
+	rein doctor -q || skip "kernel: this machine cannot"
+	for how in "-u HOME -u REIN_STATE" "-u REIN_STATE HOME=relative" "REIN_STATE=relative" "REIN_STATE=/proc/none" "REIN_STATE=$T/file/state" "REIN_STATE=/"; do
+		: >"$T/file"
+		is_root && [ "$how" = "REIN_STATE=/" ] && continue
+		# shellcheck disable=SC2086
+		run env $how rein run -q --discard -- touch x
+		eq "run with $how" 125 "$status"
+		# shellcheck disable=SC2086
+		run -125 env $how rein doctor
+		has "$output" "missing   State"
+		has "$output" REIN_STATE
+		has "$output" "cannot run here"
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr env $how rein doctor --json
+		eq able false "$(field able <<<"$output")"
+	done
+	run -0 rein doctor
+	has "$output" "$REIN_STATE"
+	[ ! -e "$REIN_STATE" ] || die "it made something"
+	mkdir "$T/alone"
+	cp "$REIN_BUILD/rein" "$T/alone"
+	run "$T/alone/rein" doctor
+	[ -e /usr/local/libexec/rein/rein-box ] || { eq status 125 "$status"; has "$output" "missing   Programs"; has "$output" reinstall; }
+	# only what went wrong
+	hasnt "$(rein doctor -q)" " ok "
+	hasnt "$(rein doctor -q)" "rein can run here"
 }
 
 @test "quiet and verbose" {
@@ -289,35 +388,117 @@ p = sys.argv[1]; b = bytearray(open(p, "rb").read()); b[len(b) // 2] ^= 0x55; op
 	eq mode 700 "$(stat -c %a "$REIN_STATE")"
 }
 
+# VERB...: the options that its help names
+options_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z],\|   \) \(--[a-z-]*\).*/\2/p'; }
+letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
+audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
+all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
+
 @test "completion: bash loads it and completes verbs, options, choices and ids" {
 	rein completion bash >"$T/c.bash"
 	bash -n "$T/c.bash"
 	complete_line() { # WORDS...: the last one is being completed
-		bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _rein 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' _ "$T/c.bash" "$@"
+		bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _command_offset() { COMPREPLY=("offset $1"); }; _rein 2>&1; printf "%s\n" "${COMPREPLY[@]}"' _ "$T/c.bash" "$@"
 	}
 	eq undo undo "$(complete_line rein un)"
 	has "$(complete_line rein run --time)" --timeout
 	eq choice host "$(complete_line rein run --net h)"
 	q sh -c 'echo 1 >a'
 	has "$(complete_line rein show '')" "$(newest)"
-	local v
+	local v o
 	for v in $(verbs); do has "$(complete_line rein "$v")" "$v"; done
+	for v in $(audit_verbs); do has "$(complete_line rein audit "$v")" "$v"; done
+	while read -r v; do
+		# shellcheck disable=SC2086
+		o=$(complete_line rein $v - | tr '\n' ' ')
+		# shellcheck disable=SC2086
+		for w in $(options_of $v) $(letters_of $v); do has " $o" " $w "; done
+	done < <(all_verbs | grep -v '^audit$')
+	# an option of one verb is none of another
+	hasnt "$(complete_line rein audit show -)" --follow
+	has "$(complete_line rein policy '')" explain
+	has "$(complete_line rein help '')" classify
+	has "$(complete_line rein completion '')" zsh
+	: >"a file"
+	eq file "a file" "$(complete_line rein run -p 'a f')"
+	eq file "a file" "$(complete_line rein audit verify --anchor 'a f')"
+	# the command's own completion begins where the command does
+	eq command "offset 3" "$(complete_line rein run -- ls -)"
+	eq command "offset 5" "$(complete_line rein run --timeout 5s --hold ls -)"
+	eq command "offset 4" "$(complete_line rein run -w . ls '')"
+	eq command "offset 4" "$(complete_line rein attach box -- l)"
+	has "$(complete_line rein run --timeout 5s --ho)" --hold
 }
 
-@test "completion: zsh and fish accept theirs" {
+@test "completion: zsh and fish know every verb and option" {
+	local v o w
 	rein completion zsh >"$T/_rein"
 	rein completion fish >"$T/rein.fish"
-	[ -s "$T/_rein" ] && [ -s "$T/rein.fish" ]
-	need "neither zsh nor fish is installed" sh -c 'command -v zsh || command -v fish'
-	if command -v zsh >/dev/null; then zsh -n "$T/_rein"; fi
+	while read -r v; do
+		# shellcheck disable=SC2086
+		for w in $(options_of $v); do
+			grep -qE -- "^complete -c rein -n '__rein_at $v'.* -l ${w#--}( |\$)" "$T/rein.fish" || die "fish: rein $v $w"
+		done
+	done < <(all_verbs | grep -v '^audit$')
 	if command -v fish >/dev/null; then
 		fish --no-execute "$T/rein.fish"
 		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein un'")" undo
+		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein audit pr'")" prune
 	fi
+	need "zsh is not installed" command -v zsh
+	zsh -n "$T/_rein"
+	# what it hands to zsh's own functions
+	zsh_line() {
+		zsh -f -c '_arguments() { print -rl -- "$@" }; _describe() { print -rl -- ${(P)2} }; compadd() { print -rl -- "$@" }; _normal() { print normal $CURRENT }
+			compdef() { : }; source "$1"; shift; words=("$@"); CURRENT=$#; _rein' _ "$T/_rein" "$@"
+	}
+	for v in $(verbs); do has "$(zsh_line rein '')" "$v:"; done
+	for v in $(audit_verbs); do has "$(zsh_line rein audit '')" "$v:"; done
+	has "$(zsh_line rein policy '')" explain
+	while read -r v; do
+		# shellcheck disable=SC2086
+		o=$(zsh_line rein $v '')
+		# shellcheck disable=SC2086
+		for w in $(options_of $v); do has "$o" "$w"; done
+		# shellcheck disable=SC2086
+		for w in $(letters_of $v); do grep -qE -- "^\*?$w[+[]" <<<"$o" || die "zsh: rein $v $w"; done
+	done < <(all_verbs | grep -v '^audit$')
+}
+
+@test "nobody reads any more: what was begun is done all the same; a list ends quietly" {
+	local id
+	bash -c 'rein run -v --commit -- sh -c "echo a; sleep 1; touch made" 2>&1 | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}"'
+	until_true 5 test -e made || die "not committed: $(rein log -n 1)"
+	# the command itself has the signal as ever
+	run -0 rein run -q -- sh -c 'grep SigIgn /proc/self/status; grep SigCgt /proc/self/status'
+	hasnt "$output" "SigIgn:	0000000000001000"
+	id=$(held touch later)
+	(exec 2> >(true); sleep 0.3; rein commit -v "$id" || true)
+	eq committed committed "$(state_of "$id")"
+	run -141 bash -c 'trap - PIPE; (sleep 0.3; exec rein help) | true; exit "${PIPESTATUS[0]}"'
+}
+
+@test "closed descriptors: no file of the state takes their place" {
+	local n pid
+	command rein run -y -q --discard -- sleep 20 3>&- <&- >&- 2>&- &
+	pid=$!
+	until_true 10 pgrep -P "$pid" >/dev/null
+	for n in 0 1 2; do eq "descriptor $n" /dev/null "$(readlink "/proc/$pid/fd/$n")"; done
+	kill "$pid"
+	wait "$pid" || true
+	run -125 bash -c 'rein help <&- >&-'
+	has "$output" "cannot be written"
+	run -125 bash -c 'rein classify <&-'
 }
 
 @test "output to a full device is an error, not silence" {
 	q sh -c 'echo 1 >a'
+	local v
+	for v in --version --help version "help run" "completion fish" "run --help" "audit help"; do
+		run -125 bash -c "rein $v >/dev/full"
+		has "$output" "cannot be written"
+		run -125 bash -c "rein $v >&-"
+	done
 	run bash -c 'rein log --json >/dev/full'
 	[ "$status" -ne 0 ] || die "a report that could not be written was taken for done"
 }

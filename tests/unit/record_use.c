@@ -198,6 +198,30 @@ static struct rein_redactor *redactor(void)
 	return r;
 }
 
+/* As long as a command line may be: it is redacted before anything runs. */
+static void many_secrets_take_no_longer(void **state)
+{
+	struct rein_redactor *r = redactor();
+	auto_buf struct rein_buf text = REIN_BUF(2 << 20), out = REIN_BUF(8 << 20);
+	char *words[1], *ret[1];
+	struct rein_err err = {0};
+	clock_t began = clock();
+	unsigned n = 0;
+
+	(void)state;
+	for (; text.n < (1 << 20); n++)
+		rein_buf_cstr(&text, "password=aaaa ");
+	assert_int_equal(rein_redact(r, (struct rein_str){text.p, text.n}, false, &out), n);
+	assert_null(memmem(out.p, out.n, "aaaa", 4));
+	words[0] = text.p;
+	assert_int_equal(rein_redact_words(r, words, 1, ret, &err), 0);
+	assert_null(strstr(ret[0], "aaaa"));
+	rein_free(ret[0]);
+	if (clock() - began > 10 * CLOCKS_PER_SEC)
+		fail_msg("%u secrets took %ld s", n, (long)((clock() - began) / CLOCKS_PER_SEC));
+	rein_redactor_free(r);
+}
+
 static void known_secrets_vanish(void **state)
 {
 	struct rein_redactor *r = redactor();
@@ -1032,6 +1056,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_reader_is_strict),
 		cmocka_unit_test(known_secrets_vanish),
+		cmocka_unit_test(many_secrets_take_no_longer),
 		cmocka_unit_test(own_patterns_values_and_matchers),
 		cmocka_unit_test(words_tell_of_each_other),
 		IN_DIR(no_secret_reaches_the_disk),

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -71,6 +72,87 @@ static void test_likely(void **state)
 	assert_false(likely("the token count is 12345678", NULL));
 }
 
+/* What is taken out of a text, and nothing of it is left. */
+static void takes(const char *text, const char *what)
+{
+	struct rein_secret_hit h;
+
+	if (!rein_secret_next(rein_str(text), 0, REIN_SECRET_ANY, &h))
+		fail_msg("nothing in: %s", text);
+	if (h.n != strlen(what) || memcmp(text + h.at, what, h.n) != 0)
+		fail_msg("'%.*s' of: %s", (int)h.n, text + h.at, text);
+}
+
+static void test_places(void **state)
+{
+	(void)state;
+	takes("password:\thunter22", "hunter22");
+	takes("PASSWORD\t=\thunter22", "hunter22");
+	takes("dbPassword := \"hunter22\"", "hunter22");
+	takes("TOKEN ?= hunter22", "hunter22");
+	takes("'password' => 'hunter22',", "hunter22");
+	takes("<password>hunter22</password>", "hunter22");
+	takes("<server><username>a</username><apiKey>hunter22</apiKey>", "hunter22");
+	assert_false(any("List<Token> tokens = new ArrayList<>();"));
+	assert_false(any("usage: login <token>"));
+	assert_false(any("if (password == other)"));
+	/* a quote or a backslash in it does not end it */
+	takes("{\"password\": \"ab\\\"cdefgh\"}", "ab\\\"cdefgh");
+	takes("{\"password\": \"a\\\\bcdefgh\", \"x\": 1}", "a\\\\bcdefgh");
+	takes("sh -c \"curl -d '{\\\"password\\\": \\\"hunter22\\\"}'\"", "hunter22");
+	/* a user's name and password, with and without padding */
+	takes("Authorization: Basic " "YWRhOmh1bnRlcjI=", "YWRhOmh1bnRlcjI=");
+	takes("Authorization: Basic " "YWRhOmh1bnRlcjIy", "YWRhOmh1bnRlcjIy");
+	assert_false(any("a basic understanding of things"));
+	assert_false(any("basic configuration"));
+	takes("https://ada:p@ss@word@example.org/x", "p@ss@word");
+	takes("redis://:hunter22@localhost:6379", "hunter22");
+	takes("git clone https://" "0123456789abcdef0123456789abcdef01234567@example.org/x", "0123456789abcdef0123456789abcdef01234567");
+	assert_false(any("ssh://git@example.org/x"));
+	assert_false(any("https://example.org/a:b@c"));
+}
+
+/* Their shape is that of a secret, and people keep them in every repository. */
+static void test_unlikely(void **state)
+{
+	(void)state;
+	assert_true(likely("key: cflt" "U5Rq5lAsICMzPzbaLGJpbWlUmTxAIqojd2dtRhhHwzVd1pQPb0PpYWcn5bTWAL5TzavPzbX9", "confluent"));
+	assert_false(likely("\"integrity\": \"sha512-cflt" "U5Rq5lAsICMzPzbaLGJpbWlUmTxAIqojd2dtRhhHwzVd1+QPb0PpYWcn5bTWAL5TzavPz/bX9in0elSA5w==\"", NULL));
+	assert_true(likely("KEY=cio" "Zi03gduptTjNsO4DyQKYh5UnWODHCxvTkbfA2", "crates"));
+	assert_false(likely("data:image/png;base64,iVBORw0KGgo/cio" "Zi03gduptTjNsO4DyQKYh5UnWODHCxvTkbfA2", NULL));
+	assert_false(likely("#define TOKEN_OPTION CURLOPT\npassword = CURLOPTTYPE_STRINGPOINT+153;", NULL));
+	assert_false(likely("credential: MSV1_0_SUPPLEMENTAL_CREDENTIAL", NULL));
+	assert_true(likely("password = \"K7_QX2M9_ZT4WPLR8\"", "value"));
+	/* a table of what files begin with */
+	assert_false(likely("<match value=\"-----BEGIN PGP PRIVATE KEY BLOCK-----\" offset=\"0\"/>\n<glob pattern=\"*.pgp\"/>\n"
+			    "<match type=\"string\" value=\"one two three four five six seven eight nine ten eleven twelve\"/>\n"
+			    "<match type=\"string\" value=\"one two three four five six seven eight nine ten eleven twelve\"/>\n", NULL));
+	assert_false(likely("WWW-Authenticate: Bearer https://example.org/html/rfc6750", NULL));
+}
+
+/* A text that an adversary made: nothing in it is a secret, and every word begins like one. */
+static void test_slow_texts(void **state)
+{
+	static const char *const parts[] = {"glpat-", "eyJ-", "password=", "-----BEGIN PRIVATE KEY----- example ", "sk-ant-sk-ant-",
+					    "--password ", "basic basic", "a://b:", "12345678:", "<password>", "Bearer x"};
+	const size_t size = (size_t)1 << 19;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		auto_buf struct rein_buf b = REIN_BUF(size + 64);
+		struct rein_secret_hit h;
+		clock_t began = clock();
+		size_t from = 0;
+
+		while (b.n < size)
+			rein_buf_cstr(&b, parts[i]);
+		while (from < b.n && rein_secret_next((struct rein_str){b.p, b.n}, from, REIN_SECRET_LIKELY, &h))
+			from = h.at + h.n;
+		if (clock() - began > 10 * CLOCKS_PER_SEC)
+			fail_msg("half a MB of '%s' took %ld s", parts[i], (long)((clock() - began) / CLOCKS_PER_SEC));
+	}
+}
+
 /* ------------------------------------------------------------ the same by every way */
 
 struct hits {
@@ -102,7 +184,7 @@ static void noise(struct rein_buf *b)
 	static const char *const parts[] = {
 		" ", "\n", "\"", "'", "=", ": ", "://", "password", "Token", "--api-key ", "--secret=", "eyJhbGciOi", ".", "-----BEGIN ",
 		"RSA PRIVATE KEY-----", "-----END ", "-----", "Bearer ", "basic ", "user:pass@host/", "123456789:", "secret_name",
-		"tokens", "pass", "PASS=", "x_pwd = ", "\\\"", "https", "lorem ipsum dolor sit amet ", "    \"client_secret\" : \"", "$VAR",
+		"tokens", "pass", "PASS=", "\t", ":= ", "?=", "=> ", "<password>", "</", "@", "YWRhOmh1bnRlcjIy", "x_pwd = ", "\\\"", "https", "lorem ipsum dolor sit amet ", "    \"client_secret\" : \"", "$VAR",
 	};
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
@@ -215,6 +297,9 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_likely),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_unlikely),
+		cmocka_unit_test(test_slow_texts),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_stream),
 	};
