@@ -292,6 +292,18 @@ static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
 		     "builds or runs a tree that was downloaded just now");
 }
 
+/*
+ * Programs that can be told to do more while they run, by a terminal or by files they read by themselves (a
+ * repository's configuration): with another user's rights even one that only shows something is no reader.
+ */
+static void more_rights(struct ctx *cx, const struct know_cmd *cmd, struct range at)
+{
+	if (cmd->handler == HANDLE_shell || cmd->handler == HANDLE_interp || cmd->handler == HANDLE_vim ||
+	    cmd->handler == HANDLE_git || cmd_notes(cmd, "pager") || str_is(rein_str(cmd->name), "man"))
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
+		     "can be told to do more as another user");
+}
+
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
 		      struct io *io)
 {
@@ -317,6 +329,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 				role_effect(cx, &c, c.got[i].opt->role, &c.got[i].val);
 		return data_unknown(0);
 	}
+	if (cx->privileged)
+		more_rights(cx, cmd, v[0].at);
 	cx->seen = 0;
 	if (c.acts & ACT_DRY)
 		cx->dry++;

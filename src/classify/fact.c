@@ -114,6 +114,25 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 	return to;
 }
 
+struct apart apart_begin(struct ctx *cx)
+{
+	struct apart before = {cx->level, cx->reach, cx->incomplete};
+
+	cx->level = REIN_LEVEL_SAFE;
+	cx->reach = REIN_REACH_READONLY;
+	return before;
+}
+
+bool apart_end(struct ctx *cx, const struct apart *before)
+{
+	bool reads = cx->level == REIN_LEVEL_SAFE && cx->reach <= REIN_REACH_READONLY &&
+		     cx->incomplete == before->incomplete;
+
+	cx->level = before->level > cx->level ? before->level : cx->level;
+	cx->reach = before->reach > cx->reach ? before->reach : cx->reach;
+	return reads;
+}
+
 #define LOCAL REIN_REACH_CONTAINED
 #define RONLY REIN_REACH_READONLY
 
@@ -136,6 +155,22 @@ static void judged(struct ctx *cx, enum rein_fact_kind kind, const struct rule *
 static const char *why_or(const struct know_path *k, const char *other)
 {
 	return k->why ? k->why : other;
+}
+
+/* What other users keep for themselves, or a whole tree of it: root may look into all of that. */
+static bool is_closed(const struct ctx *cx, const struct spot *s)
+{
+	static const char *const dirs[] = {"/root", "/home", "/var/lib", "/var/spool", "/var/backups", "/var/mail"};
+
+	if (s->place == PLACE_UNKNOWN || s->place == PLACE_SYSTEM_ROOT || s->place == PLACE_HOME_ROOT)
+		return true;
+	if (s->place <= PLACE_TMP_ROOT || (cx->home.n > 1 && str_starts(s->path, "/home/") && s->place == PLACE_HOME &&
+					   s->path.n > cx->home.n && !memcmp(s->path.p, cx->home.p, cx->home.n)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (str_starts(s->path, dirs[i]))
+			return true;
+	return false;
 }
 
 void effect_read(struct ctx *cx, const struct field *f)
@@ -165,6 +200,9 @@ void effect_read(struct ctx *cx, const struct field *f)
 		cx->seen |= TAINT_NET;
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
 		     show(cx, f->s), "opens a network connection from the shell");
+	} else if (cx->privileged && is_closed(cx, &s)) {
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, RONLY, f->at, show(cx, f->s),
+		     "reads as another user what is closed to this one");
 	} else {
 		fact(cx, REIN_FACT_READ, REIN_LEVEL_SAFE, RONLY, f->at, show(cx, f->s), "reads");
 	}

@@ -214,7 +214,11 @@ struct data h_find(struct ctx *cx, struct call *c)
 		i++;
 	}
 	for (; i < c->argc && c->argv[i].s.n && !strchr("-(!,", c->argv[i].s.p[0]); i++) {
+		unsigned privileged = cx->privileged;
+
+		cx->privileged = 0; /* names are shown, nothing is opened */
 		effect_read(cx, &c->argv[i]);
+		cx->privileged = privileged;
 		fields_push(cx, &starts, c->argv[i]);
 	}
 	if (!starts.n)
