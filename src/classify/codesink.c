@@ -34,7 +34,7 @@ static const struct sink_name sinks[] = {
 	S("io.popen", SINK_SHELL), S("Bun.spawn", SINK_SHELL), S("Deno.run", SINK_SHELL),
 	S("Deno.Command", SINK_SHELL), S("System.cmd", SINK_SHELL), S("qx", SINK_SHELL),
 	S("Runtime.getRuntime", SINK_SHELL), S("system2", SINK_SHELL), S("shell", SINK_SHELL),
-	S("shutil.rmtree", SINK_RDEL), S("rmtree", SINK_RDEL), S("remove_tree", SINK_RDEL),
+	S("shutil.rmtree", SINK_RDEL), S("rmtree", SINK_RDEL), S(".rmtree", SINK_RDEL), S("remove_tree", SINK_RDEL),
 	S(".rm_rf", SINK_RDEL), S(".rm_r", SINK_RDEL), S(".remove_dir", SINK_RDEL),
 	S(".remove_entry_secure", SINK_RDEL), S(".remove_entry", SINK_RDEL), S(".rmSync", SINK_RDEL),
 	S("rmSync", SINK_RDEL), S("fs.rm", SINK_RDEL), S(".rmdirSync", SINK_RDEL),
@@ -55,11 +55,16 @@ static const struct sink_name sinks[] = {
 	S(".cpSync", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
 	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
 	S("open", SINK_OPEN), S("builtins.open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN),
-	S("io.open", SINK_OPEN),
+	S("io.open", SINK_OPEN), S("io.FileIO", SINK_OPEN), S("gzip.GzipFile", SINK_OPEN), S("bz2.BZ2File", SINK_OPEN),
+	S("lzma.LZMAFile", SINK_OPEN), S("zipfile.ZipFile", SINK_OPEN), S("logging.FileHandler", SINK_WRITE),
+	S("io.output", SINK_WRITE), S("torch.load", SINK_RISKY), S("yaml.UnsafeLoader", SINK_DYN),
+	S("logging.config.fileConfig", SINK_DYN), S("logging.config.dictConfig", SINK_DYN), S("breakpoint", SINK_RISKY),
+	S("get_ipython", SINK_DYN),
 	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("gzip.open", SINK_OPEN),
 	S("bz2.open", SINK_OPEN), S("lzma.open", SINK_OPEN),
-	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE),
-	S("numpy.savetxt", SINK_WRITE),
+	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE), S("torch.save", SINK_WRITE),
+	S("numpy.savetxt", SINK_WRITE), S("numpy.savez", SINK_WRITE), S("np.savez", SINK_WRITE),
+	S("numpy.savez_compressed", SINK_WRITE),
 	S(".symlink_to", SINK_WRITE), S(".hardlink_to", SINK_WRITE), S("process.dlopen", SINK_DYN),
 	S("File.new", SINK_OPEN),
 	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
@@ -124,6 +129,7 @@ static const struct sink_name sinks[] = {
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
 	S("os.fork", SINK_RISKY), S("fork", SINK_RISKY), S("os.setuid", SINK_RISKY),
 	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY),
+	S("call_command", SINK_RISKY), S(".call_command", SINK_RISKY),
 };
 
 /* Names that mean this only in R and Julia. */
@@ -192,6 +198,8 @@ enum sink code_sink(const struct code *c, struct rein_str name)
 		found = sink_in(c, true, name);
 	if (code_lang_is(c, LANG_JULIA) && str_is(name, "rm")) /* R's forgets variables */
 		found = SINK_RDEL;
+	if (code_lang_is(c, LANG_PHP) && str_in(name, "copy touch")) /* elsewhere they are of other things */
+		found = str_is(name, "copy") ? SINK_READ : SINK_MAKE;
 	return found != SINK_NONE ? found : sink_in(c, false, name);
 }
 
