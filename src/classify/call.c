@@ -293,6 +293,41 @@ static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
 }
 
 /*
+ * eval "$(direnv hook bash)", source <(kubectl completion bash): what an installed program prints for the shell to
+ * take is the program's own code, and no worse than running it.
+ */
+static bool prints_own_code(const struct call *c)
+{
+	static const struct {
+		const char *programs, *words;
+	} hooks[] = {
+		{"direnv", "hook"},
+		{"pyenv rbenv nodenv jenv goenv plenv phpenv starship zoxide atuin oh-my-posh", "init virtualenv-init"},
+		{"fnm opam", "env"},
+		{"brew", "shellenv"},
+		{"conda mamba micromamba", "shell shell.bash shell.zsh shell.fish shell.posix"},
+		{"mise rtx", "activate"},
+		{"thefuck", "--alias"},
+		{"minikube", "docker-env podman-env"},
+	};
+	struct rein_str name = rein_str(c->top->name);
+
+	for (size_t i = 1; i < c->argc; i++)
+		if (!is_literal(c->argv[i].s))
+			return false;
+	if (str_in(name, "ssh-agent dircolors"))
+		return !c->ops.n && c->rest >= c->argc;
+	if (c->argc < 2 || c->argc > 8)
+		return false;
+	if (str_in(c->argv[1].s, "completion completions"))
+		return c->cmd->level < REIN_LEVEL_DANGEROUS;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (str_in(name, hooks[i].programs) && str_in(c->argv[1].s, hooks[i].words))
+			return true;
+	return false;
+}
+
+/*
  * Programs that can be told to do more while they run, by a terminal or by files they read by themselves (a
  * repository's configuration): with another user's rights even one that only shows something is no reader.
  */
@@ -341,6 +376,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 		if (cmd_notes(c.cmd, "copy") && !(c.acts & ACT_RDONLY))
 			d.taint |= TAINT_STORE;
 	}
+	if (!d.known && prints_own_code(&c))
+		d = data_known(STR(""));
 	fetched_build(cx, &c, h);
 	carry_call(cx, &c, h);
 	if (c.acts & ACT_DRY)

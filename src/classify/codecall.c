@@ -118,11 +118,12 @@ static void shell_call(struct code *c, size_t k)
 static bool called_on_path(struct code *c, size_t k)
 {
 	static const char modules[] = "os fs shutil io fs.promises fsPromises node:fs File Dir FileUtils Deno Bun IO posix";
-	struct rein_str name = c->t[k].s, last = code_last(name);
+	struct rein_str name = c->t[k].s, last;
 	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
 
 	if (!dot || str_in(str_to(name, (size_t)(dot - name.p)), modules))
 		return false;
+	last = str_from(name, (size_t)(dot - name.p) + 1);
 	if (code_lang_is(c, LANG_PYTHON))
 		return str_in(last, "unlink rmdir touch mkdir write_text write_bytes read_text read_bytes symlink_to "
 				    "hardlink_to rmtree") ||

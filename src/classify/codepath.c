@@ -49,6 +49,11 @@ static size_t behind(const struct code *c, size_t i, size_t to)
 	return end < to ? end + 1 : to;
 }
 
+static const char *last_of(struct rein_str s, char ch)
+{
+	return s.p && s.n ? memrchr(s.p, ch, s.n) : NULL;
+}
+
 static struct rein_str concat(struct code *c, struct rein_str a, struct rein_str b)
 {
 	struct sbuf t = {.a = c->cx->a};
@@ -72,7 +77,7 @@ static struct rein_str below(struct code *c, struct rein_str dir, struct rein_st
 
 static struct rein_str above(struct rein_str path)
 {
-	const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+	const char *slash = last_of(path, '/');
 
 	if (slash)
 		return slash == path.p ? STR("/") : str_to(path, (size_t)(slash - path.p));
@@ -327,7 +332,7 @@ static struct rein_str method(struct code *c, struct rein_str on, struct rein_st
 
 static struct rein_str called(struct code *c, struct rein_str name, size_t open, size_t end, unsigned depth)
 {
-	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	const char *dot = last_of(name, '.');
 	struct rein_str first = unknown, on;
 	size_t from, to;
 
@@ -362,7 +367,7 @@ static struct rein_str called(struct code *c, struct rein_str name, size_t open,
 
 static struct rein_str named(struct code *c, struct rein_str name, unsigned depth)
 {
-	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	const char *dot = last_of(name, '.');
 
 	if (str_is(name, "process.env.HOME"))
 		return c->cx->home;
@@ -571,7 +576,7 @@ static size_t receiver(const struct code *c, size_t k)
 static struct rein_str owner(const struct code *c, size_t k)
 {
 	struct rein_str name = c->t[k].s;
-	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+	const char *dot = last_of(name, '.');
 
 	return dot ? str_to(name, (size_t)(dot - name.p)) : STR("");
 }

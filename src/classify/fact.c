@@ -602,6 +602,21 @@ static bool path_is_tame(struct ctx *cx, struct rein_str s)
 	return true;
 }
 
+/* Besides, directories of the workspace itself: what lies there could be run by its path just as well. */
+static bool path_is_own(struct ctx *cx, struct rein_str s)
+{
+	while (s.n) {
+		const char *colon = memchr(s.p, ':', s.n);
+		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
+		enum place p = path_is_tame(cx, dir) ? PLACE_WORKSPACE : path_spot(cx, dir).place;
+
+		if (!dir.n || dir.p[0] == '.' || !(dir.p[0] == '/' || dir.p[0] == HOLE) || (p != PLACE_WORKSPACE && p != PLACE_REGEN))
+			return false;
+		s = str_from(s, dir.n + 1);
+	}
+	return true;
+}
+
 /* A variable that the commands after it will see. */
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
 {
@@ -616,6 +631,11 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 	}
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
 		return;
+	if (str_is(name, "PATH") && value && path_is_own(cx, value->s)) {
+		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
+		     "runs programs of the workspace in the place of others");
+		return;
+	}
 	if ((str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) ||
 	    (str_in(name, "HISTSIZE HISTFILESIZE") && value && str_is(value->s, "0"))) {
 		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, at, show(cx, name),
@@ -635,6 +655,9 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 	/* an address is a credential when a password is in it */
 	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") &&
 	    !memchr(value->s.p, '@', value->s.n))
+		return;
+	/* PGPASSWORD=x psql: how a client is given what it logs in with */
+	if (str_in(name, "PGPASSWORD MYSQL_PWD REDISCLI_AUTH"))
 		return;
 	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),

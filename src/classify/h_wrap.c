@@ -154,7 +154,7 @@ struct data h_su(struct ctx *cx, struct call *c)
 	return d;
 }
 
-static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
+void ssh_setting(struct ctx *cx, struct call *c, const struct got *g)
 {
 	static const char *const run[] = {"proxycommand", "localcommand", "knownhostscommand",
 					  "match"};
@@ -224,7 +224,7 @@ struct data h_ssh(struct ctx *cx, struct call *c)
 
 	for (size_t i = 0; i < c->n_got; i++) {
 		if (!strcmp(c->got[i].opt->name, "-o"))
-			ssh_option(cx, c, &c->got[i]);
+			ssh_setting(cx, c, &c->got[i]);
 	}
 	call_base(cx, c);
 	if (c->io->piped && c->io->in.taint & TAINT_SECRET)

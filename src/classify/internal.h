@@ -449,6 +449,9 @@ void call_effects(struct ctx *cx, struct call *c); /* options and operands by th
 void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 enum know_role operand_role(const struct call *c, size_t i, size_t n); /* of operand i of n */
 
+/* h_wrap.c: -o Name=value of ssh and of what calls it */
+void ssh_setting(struct ctx *cx, struct call *c, const struct got *g);
+
 typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
 extern const handler_fn handlers[HANDLE__MAX];
 
