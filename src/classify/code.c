@@ -128,7 +128,7 @@ static bool may_do_harm(struct rein_str text)
 /* __builtins__, x.__class__ */
 static void behind_language(struct code *c, struct rein_str name)
 {
-	if (name.n > 4 && str_starts(name, "__") && !str_in(name, "__name__ __file__ __version__ __future__"))
+	if (name.n > 4 && str_starts(name, "__") && !str_in(name, "__name__ __file__ __version__ __future__ __dirname __filename __DIR__"))
 		code_say(c, REIN_LEVEL_RISKY, name, "code that reaches behind the language");
 	if (str_has(name, ".__") && !str_has(name, "__version__") && !str_has(name, "__file__") &&
 	    !str_has(name, "__name__") && !str_has(name, "__doc__"))

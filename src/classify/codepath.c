@@ -183,11 +183,20 @@ static enum binding binding(const struct code *c, size_t k)
 	return before && opens(c, before - 1) ? BOUND_NOT : BOUND_SIMPLY;
 }
 
+static enum binding bound_at(struct code *c, struct rein_str name, size_t *ret);
+
 /* for f in glob.glob("*.py"), for f in ["a", "b"]: any of them */
 static struct rein_str looped(struct code *c, size_t i, unsigned depth)
 {
-	bool near = code_punct(c, i, '[') || code_punct(c, i, '(');
-	size_t end = near ? behind(c, i, c->n) : i;
+	size_t list, end;
+	bool near;
+
+	/* names = [...]; for f in names */
+	if (i + 1 < c->n && c->t[i].kind == TOK_NAME && (code_punct(c, i + 1, ':') || code_punct(c, i + 1, ')')) &&
+	    bound_at(c, c->t[i].s, &list) == BOUND_SIMPLY && code_punct(c, list, '['))
+		i = list;
+	near = code_punct(c, i, '[') || code_punct(c, i, '(');
+	end = near ? behind(c, i, c->n) : i;
 
 	for (size_t k = i + 1; near && k + 1 < end; k++)
 		if (c->t[k].kind == TOK_STR ? c->t[k].joined || !c->t[k].s.n || strchr("/~", c->t[k].s.p[0]) ||
@@ -430,6 +439,11 @@ static struct rein_str name_term(struct code *c, size_t *i, size_t to, unsigned 
 	}
 	if (code_punct(c, *i, '(')) {
 		end = behind(c, *i, to);
+		/* require("path").join(…): the name behind it says already of which module it is */
+		if (str_is(name, "require") && end < to && c->t[end].kind == TOK_NAME && depth < MAX_DEPTH) {
+			*i = end;
+			return name_term(c, i, to, depth + 1);
+		}
 		v = called(c, name, *i + 1, end - 1, depth);
 		*i = end;
 		return v;
