@@ -121,6 +121,31 @@ static void bus_methods(struct ctx *cx, const struct call *c)
 				     show(cx, c->argv[i].s), "makes a service of the system act with its own rights");
 }
 
+/* grpcurl … a.B/DeleteUser, evans cli call DeleteUser; websocat … sh-c:id */
+static void rpc_words(struct ctx *cx, const struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+		struct rein_str name = last_part(str_base(f->s));
+
+		if (verb_class(cx, name) == VERB_DELETE)
+			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+			     "a call whose name says that it deletes");
+		if (str_starts(f->s, "sh-c:") || str_starts(f->s, "exec:") || str_starts(f->s, "cmd:"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+			     "gives a program to the network");
+		if (str_starts(f->s, "ws-l:") || str_starts(f->s, "ws-listen:") || str_starts(f->s, "tcp-l:") ||
+		    str_starts(f->s, "tcp-listen:"))
+			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+			     "waits for connections from the network");
+	}
+	if (c->acts & ACT_LISTEN)
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, c->argv[0].at, NULL,
+		     "waits for connections from the network");
+	if (c->io->piped)
+		effect_send(cx, &c->io->in, c->argv[0].at);
+}
+
 enum rein_level note_level(const struct call *c, enum rein_level level)
 {
 	const struct know_cmd *top = c->top;
@@ -346,6 +371,8 @@ void note_effects(struct ctx *cx, struct call *c, struct data *ret)
 	for (size_t i = 0; i < c->n_got; i++)
 		if (!strcmp(c->got[i].opt->name, "-o") && str_in(rein_str(c->top->name), "scp pscp sftp sshfs"))
 			ssh_setting(cx, c, &c->got[i]);
+	if (cmd_notes(c->top, "rpc") || str_is(rein_str(c->top->name), "grpcurl"))
+		rpc_words(cx, c);
 	if (cmd_notes(c->top, "bus"))
 		bus_methods(cx, c);
 	if (cmd_notes(c->top, "clock"))
