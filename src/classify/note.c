@@ -309,6 +309,16 @@ static void process_setting(struct ctx *cx, struct call *c)
 	c->rest = c->argc;
 }
 
+/* ffmpeg … rtmp://host/x: the result goes over the network */
+static void streamed(struct ctx *cx, const struct call *c)
+{
+	const struct field *f = c->ops.n > 1 ? &c->ops.v[c->ops.n - 1] : NULL;
+
+	if (f && str_has(f->s, "://") && !str_starts(f->s, "file:"))
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
+		     "sends what it makes over the network");
+}
+
 /* ephemeral:x is deleted after it was read, msl:x is a script: pictures that are none */
 static void picture_words(struct ctx *cx, struct call *c)
 {
@@ -364,6 +374,8 @@ void note_effects(struct ctx *cx, struct call *c, struct data *ret)
 	if (str_in(rein_str(c->top->name), "convert magick identify mogrify montage composite compare gm "
 					   "ffmpeg ffprobe ffplay animate display conjure"))
 		picture_words(cx, c);
+	if (str_is(str_base(c->argv[0].s), "ffmpeg"))
+		streamed(cx, c);
 	if (cmd_notes(c->top, "debugger"))
 		debugger_commands(cx, c);
 	if (cmd_notes(c->top, "transfer"))
