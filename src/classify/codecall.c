@@ -322,6 +322,9 @@ void code_call(struct code *c, size_t k)
 		c->saw |= SAW_DECODE;
 		return;
 	}
+	/* import socket: what is called in it counts */
+	if (s == SINK_NET && code_lang_is(c, LANG_PYTHON) && str_is(name, "socket") && !code_is_call(c, k))
+		return;
 	if (s == SINK_NET) {
 		c->saw |= SAW_NET;
 		fact(c->cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->at,

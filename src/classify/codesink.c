@@ -198,6 +198,9 @@ enum sink code_sink(const struct code *c, struct rein_str name)
 		found = sink_in(c, true, name);
 	if (code_lang_is(c, LANG_JULIA) && str_is(name, "rm")) /* R's forgets variables */
 		found = SINK_RDEL;
+	if (code_lang_is(c, LANG_PYTHON) && str_starts(name, "socket.") &&
+	    !str_in(code_last(name), "gethostname inet_aton inet_ntoa inet_pton inet_ntop htons ntohs htonl ntohl"))
+		found = SINK_NET;
 	if (code_lang_is(c, LANG_PHP) && str_in(name, "copy touch")) /* elsewhere they are of other things */
 		found = str_is(name, "copy") ? SINK_READ : SINK_MAKE;
 	return found != SINK_NONE ? found : sink_in(c, false, name);
