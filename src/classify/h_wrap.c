@@ -276,6 +276,29 @@ struct data h_multicall(struct ctx *cx, struct call *c)
 	return exec_argv(cx, c->argv + i, c->argc - i, c->io);
 }
 
+/* bwrap --bind SRC DEST --setenv NAME VALUE … command: options take up to three words */
+struct data h_bwrap(struct ctx *cx, struct call *c)
+{
+	static const char two[] = "--bind --bind-try --ro-bind --ro-bind-try --dev-bind --dev-bind-try --symlink --setenv --file "
+				  "--bind-data --ro-bind-data --chmod --bind-fd --ro-bind-fd";
+	static const char none[] = "--help --version --new-session --die-with-parent --as-pid-1 --share-net --clearenv "
+				   "--disable-userns --assert-userns-disabled --unshare-all --unshare-user --unshare-user-try "
+				   "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup "
+				   "--unshare-cgroup-try";
+	size_t i = 1;
+
+	while (i < c->argc && str_starts(c->argv[i].s, "-")) {
+		if (str_is(c->argv[i].s, "--")) {
+			i++;
+			break;
+		}
+		i += str_is(c->argv[i].s, "--overlay") ? 4 : str_in(c->argv[i].s, two) ? 3 : str_in(c->argv[i].s, none) ? 1 : 2;
+	}
+	if (i >= c->argc)
+		return data_unknown(0);
+	return exec_argv(cx, c->argv + i, c->argc - i, c->io);
+}
+
 struct data h_watch(struct ctx *cx, struct call *c)
 {
 	struct field code;
