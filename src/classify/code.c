@@ -28,7 +28,8 @@ static bool calls_by_value(const struct code *c, size_t k)
 	if (t->kind == TOK_NAME && code_lang_is(c, LANG_PHP))
 		return k && code_punct(c, k - 1, '$') && code_punct(c, k + 1, '(');
 	return t->kind == TOK_STR && code_lang_is(c, LANG_NODE | LANG_PYTHON) && k && code_punct(c, k - 1, '[') &&
-	       code_punct(c, k + 1, ']') && code_punct(c, k + 2, '(') && code_acts(c, t->s);
+	       code_punct(c, k + 1, ']') && code_punct(c, k + 2, '(') &&
+	       (code_acts(c, t->s) || (code_lang_is(c, LANG_NODE) && code_may_act(c, t->s)));
 }
 
 /* os.environ["X"], process.env.X, $ENV{X}, getenv("X"): one that holds a credential */

@@ -23,6 +23,7 @@ enum sink {
 	SINK_ENV,
 	SINK_RISKY,
 	SINK_ATTR,
+	SINK_OUT, /* prints, or writes a file where it is given one */
 };
 
 enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };

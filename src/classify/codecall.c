@@ -128,7 +128,30 @@ static bool called_on_path(struct code *c, size_t k)
 		return str_in(last, "unlink rmdir touch mkdir write_text write_bytes read_text read_bytes symlink_to "
 				    "hardlink_to rmtree") ||
 		       (str_in(last, "open rename replace chmod") && code_is_path(c, k)); /* not a text's, a table's */
-	return code_lang_is(c, LANG_RUBY) && str_in(last, "unlink rmdir rmtree mkpath");
+	return code_lang_is(c, LANG_RUBY) && (str_in(last, "unlink rmdir rmtree mkpath") ||
+					      (str_in(last, "write binwrite delete rename") && code_is_path(c, k)));
+}
+
+/* Which argument is the path, where it is not the first. */
+static size_t path_place(const struct code *c, struct rein_str name)
+{
+	static const struct {
+		unsigned langs;
+		uint8_t place;
+		const char *names;
+	} rows[] = {
+		{LANG_PYTHON, 1, "torch.save"},
+		{LANG_RUBY | LANG_PERL, 1, "chmod File.chmod FileUtils.chmod FileUtils.chmod_R sysopen"},
+		{LANG_RUBY | LANG_PERL, 2, "chown File.chown FileUtils.chown FileUtils.chown_R utime"},
+		{LANG_R, 1, "writeLines write.csv write.csv2 write.table write_csv readr.write_csv fwrite data.table.fwrite saveRDS "
+			    "dput dump"},
+		{LANG_R, 99, "cat save"}, /* by its keyword only */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (code_lang_is(c, rows[i].langs) && str_in(name, rows[i].names))
+			return rows[i].place;
+	return 0;
 }
 
 static struct field path_arg(struct code *c, size_t k)
@@ -140,7 +163,7 @@ static struct field path_arg(struct code *c, size_t k)
 		f.s = code_value(c, k);
 	else if (called_on_path(c, k))
 		f.s = code_receiver(c, k);
-	else if (!code_argument(c, k, str_is(name, "torch.save") ? 1 : 0, "file path filename name src target", &f.s))
+	else if (!code_argument(c, k, path_place(c, name), "file path filename name src target", &f.s))
 		f.s = STR("\001");
 	if (f.s.n && f.s.p[0] == '~' && (f.s.n == 1 || f.s.p[1] == '/')) {
 		struct sbuf t = {.a = c->cx->a};
@@ -197,6 +220,12 @@ static void open_call(struct code *c, size_t k)
 		return;
 	}
 	f = path_arg(c, k);
+	/* open(*words): which of them is the mode nobody sees */
+	for (size_t j = k + 2; code_lang_is(c, LANG_PYTHON) && j < c->n && j < k + 40 && !code_punct(c, j, ')'); j++)
+		if (code_punct(c, j, '*') && (code_punct(c, j - 1, '(') || code_punct(c, j - 1, ','))) {
+			effect_write(c->cx, &f, false);
+			return;
+		}
 	if (code_lang_is(c, LANG_RUBY) && str_starts(f.s, "|"))
 		code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
 	if (!code_argument(c, k, method ? 0 : 1, "mode", &mode))
@@ -240,7 +269,7 @@ static void second_path(struct code *c, size_t k)
 	struct field f = {.at = c->at};
 
 	if (str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync cpSync symlink "
-			 "symlinkSync mv cp cp_r rename_to") &&
+			 "symlinkSync mv cp cp_r link ln ln_s ln_sf install copy_stream move_uploaded_file") &&
 	    code_argument(c, k, called_on_path(c, k) ? 0 : 1, "dst dest", &f.s))
 		effect_write(c->cx, &f, false);
 }
@@ -251,6 +280,13 @@ static void one_method(struct code *c, size_t k)
 	struct rein_str name = c->t[k].s;
 	struct field f = {.at = c->at};
 
+	if (code_lang_is(c, LANG_RUBY) && str_in(code_last(name), "write binwrite delete") && called_on_path(c, k)) {
+		f.s = code_receiver(c, k);
+		if (str_is(code_last(name), "delete"))
+			effect_delete(c->cx, &f, false);
+		else
+			effect_write(c->cx, &f, false);
+	}
 	if (str_in(code_last(name), "rename replace chmod open") && called_on_path(c, k)) {
 		f.s = code_receiver(c, k);
 		if (str_is(code_last(name), "chmod")) {
@@ -349,6 +385,8 @@ void code_call(struct code *c, size_t k)
 			code_say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
+	if (s == SINK_OPEN && code_lang_is(c, LANG_PYTHON) && !code_is_call(c, k) && !code_punct(c, k + 1, '=')) /* map(open, …) */
+		code_say(c, REIN_LEVEL_RISKY, name, "hides a call behind another name");
 	if (!code_is_call(c, k) && !(code_lang_is(c, LANG_RUBY) && called_on_path(c, k))) { /* Pathname("x").rmtree */
 		if (s == SINK_DEL && code_lang_is(c, LANG_PERL)) /* of $_ */
 			code_say(c, REIN_LEVEL_DANGEROUS, name,
@@ -378,6 +416,11 @@ void code_call(struct code *c, size_t k)
 		f = path_arg(c, k);
 		effect_write(c->cx, &f, false);
 		second_path(c, k);
+		return;
+	case SINK_OUT:
+		f = path_arg(c, k);
+		if (f.s.n > 1 || !has_hole(f.s)) /* without one it prints */
+			effect_write(c->cx, &f, false);
 		return;
 	case SINK_MAKE:
 		f = path_arg(c, k);

@@ -21,7 +21,7 @@ static const struct rein_str safe_modules[] = {
 	WORD("importlib.metadata"), WORD("pkg_resources"), WORD("site"), WORD("sysconfig"),
 	WORD("xml.etree.ElementTree"), WORD("urllib.parse"), WORD("colorsys"), WORD("this"), WORD("__future__"),
 	WORD("abc"), WORD("codecs"), WORD("types"), WORD("array"), WORD("queue"), WORD("cmath"), WORD("sqlite3"),
-	WORD("pkgutil"), WORD("ipaddress"), WORD("zoneinfo"), WORD("configparser"), WORD("gc"), WORD("errno"),
+	WORD("pkgutil"), WORD("email"), WORD("ipaddress"), WORD("zoneinfo"), WORD("configparser"), WORD("gc"), WORD("errno"),
 	WORD("threading"), WORD("concurrent.futures"), WORD("dateutil"), WORD("pytz"), WORD("tabulate"), WORD("jsonschema"),
 	WORD("attr"), WORD("attrs"), WORD("pydantic"), WORD("bs4"), WORD("mimetypes"), WORD("plistlib"), WORD("contextvars"),
 	WORD("shutil"), WORD("tempfile"), WORD("path"), WORD("fs"), WORD("util"), WORD("url"), WORD("querystring"),

@@ -290,7 +290,8 @@ static bool argument(const struct code *c, size_t open, size_t end, size_t i, co
 	while (at < end) {
 		size_t stop = skip(c, at, end, true);
 		bool key = at + 1 < stop && c->t[at].kind == TOK_NAME &&
-			   ((code_punct(c, at + 1, '=') && !code_punct(c, at + 2, '=') && code_lang_is(c, LANG_PYTHON)) ||
+			   ((code_punct(c, at + 1, '=') && !code_punct(c, at + 2, '=') &&
+			     code_lang_is(c, LANG_PYTHON | LANG_R | LANG_JULIA)) ||
 			    (code_punct(c, at + 1, ':') && code_lang_is(c, LANG_RUBY)));
 
 		if (key ? keyword && str_in(c->t[at].s, keyword) : n++ == i) {
@@ -621,7 +622,7 @@ bool code_is_path(struct code *c, size_t k)
 		if (at >= c->n || c->t[at].kind != TOK_NAME || at == k)
 			return false;
 		on = c->t[at].s; /* d / "x": what d is */
-		if (str_starts(on, "pathlib.") || str_starts(on, "Path.") || str_is(on, "Path"))
+		if (str_starts(on, "pathlib.") || str_starts(on, "Path.") || str_in(on, "Path Pathname Pathname.new"))
 			return true;
 	}
 	return false;

@@ -50,6 +50,13 @@ static const struct sink_name sinks[] = {
 	S("os.truncate", SINK_DEL), S("truncate", SINK_DEL), S("symlink", SINK_WRITE),
 	S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
 	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
+	S("IO.binwrite", SINK_WRITE), S("File.binwrite", SINK_WRITE), S("File.rename", SINK_WRITE),
+	S("File.symlink", SINK_WRITE), S("File.link", SINK_WRITE), S("FileUtils.ln_s", SINK_WRITE),
+	S("FileUtils.ln_sf", SINK_WRITE), S("FileUtils.ln", SINK_WRITE), S("FileUtils.install", SINK_READ),
+	S("FileUtils.mkdir_p", SINK_MAKE), S("FileUtils.mkdir", SINK_MAKE), S("FileUtils.makedirs", SINK_MAKE),
+	S("FileUtils.chmod", SINK_ATTR), S("FileUtils.chmod_R", SINK_ATTR), S("FileUtils.chown", SINK_ATTR),
+	S("FileUtils.chown_R", SINK_ATTR), S("File.chown", SINK_ATTR), S("IO.copy_stream", SINK_READ),
+	S("stdout.reopen", SINK_OPEN), S("stderr.reopen", SINK_OPEN), S("SplFileObject", SINK_OPEN),
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
 	S("shutil.copy", SINK_READ), S("shutil.copy2", SINK_READ), S(".copyFileSync", SINK_READ),
 	S(".cpSync", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
@@ -134,6 +141,11 @@ static const struct sink_name sinks[] = {
 
 /* Names that mean this only in R and Julia. */
 static const struct sink_name science[] = {
+	S("writeLines", SINK_OUT), S("cat", SINK_OUT), S("write.csv", SINK_OUT), S("write.csv2", SINK_OUT), S("write.table", SINK_OUT),
+	S("write_csv", SINK_OUT), S("readr.write_csv", SINK_OUT), S("fwrite", SINK_OUT), S("data.table.fwrite", SINK_OUT),
+	S("saveRDS", SINK_OUT), S("save", SINK_OUT), S("save.image", SINK_WRITE), S("dput", SINK_OUT), S("dump", SINK_OUT),
+	S("sink", SINK_OUT), S("ggsave", SINK_OUT), S("pdf", SINK_OUT), S("png", SINK_OUT), S("svg", SINK_OUT),
+	S("file.copy", SINK_READ), S("file.create", SINK_WRITE), S("file.append", SINK_WRITE), S("file.symlink", SINK_WRITE),
 	S("file.remove", SINK_DEL), S("file.rename", SINK_WRITE), S("download.file", SINK_NET),
 	S("install.packages", SINK_RISKY),
 	S("remotes.install_github", SINK_RISKY), S("devtools.install_github", SINK_RISKY),
@@ -201,6 +213,11 @@ enum sink code_sink(const struct code *c, struct rein_str name)
 	if (code_lang_is(c, LANG_PYTHON) && str_starts(name, "socket.") &&
 	    !str_in(code_last(name), "gethostname inet_aton inet_ntoa inet_pton inet_ntop htons ntohs htonl ntohl"))
 		found = SINK_NET;
+	if (code_lang_is(c, LANG_JULIA) && str_in(name, "write cp mv touch mkpath"))
+		found = str_is(name, "cp") ? SINK_READ : str_in(name, "touch mkpath") ? SINK_MAKE : str_is(name, "mv") ? SINK_WRITE
+														: SINK_OUT;
+	if (code_lang_is(c, LANG_PERL | LANG_PHP) && str_in(name, "link sysopen utime move_uploaded_file"))
+		found = str_is(name, "utime") ? SINK_ATTR : SINK_WRITE;
 	if (code_lang_is(c, LANG_PHP) && str_in(name, "copy touch")) /* elsewhere they are of other things */
 		found = str_is(name, "copy") ? SINK_READ : SINK_MAKE;
 	return found != SINK_NONE ? found : sink_in(c, false, name);
