@@ -98,6 +98,8 @@ static struct data run_module(struct ctx *cx, struct call *c, const struct got *
 {
 	struct fields v = {0};
 
+	if (str_in(module->val.s, "build gzip unittest doctest"))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED, module->at, NULL, "works in the workspace");
 	if (str_in(module->val.s, "code asyncio") && c->io->piped) { /* they take what is typed */
 		effect_code(cx, &c->io->in, "python", module->at);
 		return h_finish(cx, c);
