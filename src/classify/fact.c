@@ -180,6 +180,9 @@ void effect_read(struct ctx *cx, const struct field *f)
 
 	if (!f->s.n)
 		return;
+	/* lynx -dump https://… | sh: an address where others take a file */
+	if (str_starts(f->s, "http://") || str_starts(f->s, "https://") || str_starts(f->s, "ftp://"))
+		cx->seen |= TAINT_NET;
 	s = path_spot(cx, f->s);
 	if (s.place == PLACE_DATA || (s.place == PLACE_NULL && !s.secret))
 		return;
