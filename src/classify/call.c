@@ -293,8 +293,8 @@ static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
 }
 
 /*
- * eval "$(direnv hook bash)", source <(kubectl completion bash): what an installed program prints for the shell to
- * take is the program's own code, and no worse than running it.
+ * eval "$(direnv hook bash)", source <(kubectl completion bash): what an installed program prints
+ * for the shell to take is the program's own code, and no worse than running it.
  */
 static bool prints_own_code(const struct call *c)
 {
@@ -302,7 +302,8 @@ static bool prints_own_code(const struct call *c)
 		const char *programs, *words;
 	} hooks[] = {
 		{"direnv", "hook"},
-		{"pyenv rbenv nodenv jenv goenv plenv phpenv starship zoxide atuin oh-my-posh", "init virtualenv-init"},
+		{"pyenv rbenv nodenv jenv goenv plenv phpenv starship zoxide atuin oh-my-posh",
+		 "init virtualenv-init"},
 		{"fnm opam", "env"},
 		{"brew", "shellenv"},
 		{"conda mamba micromamba", "shell shell.bash shell.zsh shell.fish shell.posix"},
@@ -328,13 +329,15 @@ static bool prints_own_code(const struct call *c)
 }
 
 /*
- * Programs that can be told to do more while they run, by a terminal or by files they read by themselves (a
- * repository's configuration): with another user's rights even one that only shows something is no reader.
+ * Programs that can be told to do more while they run, by a terminal or by files they read by
+ * themselves (a repository's configuration): with another user's rights even one that only shows
+ * something is no reader.
  */
 static void more_rights(struct ctx *cx, const struct know_cmd *cmd, struct range at)
 {
-	if (cmd->handler == HANDLE_shell || cmd->handler == HANDLE_interp || cmd->handler == HANDLE_vim ||
-	    cmd->handler == HANDLE_git || cmd_notes(cmd, "pager") || str_is(rein_str(cmd->name), "man"))
+	if (cmd->handler == HANDLE_shell || cmd->handler == HANDLE_interp ||
+	    cmd->handler == HANDLE_vim || cmd->handler == HANDLE_git || cmd_notes(cmd, "pager") ||
+	    str_is(rein_str(cmd->name), "man"))
 		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
 		     "can be told to do more as another user");
 }

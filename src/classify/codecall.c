@@ -49,8 +49,9 @@ bool code_is_call(const struct code *c, size_t k)
 	if (code_punct(c, k + 1, '('))
 		return true;
 	/* exec @ARGV, exec { $file } @ARGV (not eval {…}, which only catches errors); exec *ARGV */
-	if (code_lang_is(c, LANG_PERL) && (code_punct(c, k + 1, '@') ||
-					   (code_punct(c, k + 1, '{') && str_in(c->t[k].s, "exec system"))))
+	if (code_lang_is(c, LANG_PERL) &&
+	    (code_punct(c, k + 1, '@') ||
+	     (code_punct(c, k + 1, '{') && str_in(c->t[k].s, "exec system"))))
 		return true;
 	if (code_lang_is(c, LANG_RUBY) && code_punct(c, k + 1, '*') && code_acts(c, c->t[k].s))
 		return true;
@@ -117,7 +118,8 @@ static void shell_call(struct code *c, size_t k)
 /* Path("x").unlink(), p.write_text(…): the path is what it is called on. */
 static bool called_on_path(struct code *c, size_t k)
 {
-	static const char modules[] = "os fs shutil io fs.promises fsPromises node:fs File Dir FileUtils Deno Bun IO posix";
+	static const char modules[] = "os fs shutil io fs.promises fsPromises node:fs File Dir "
+				      "FileUtils Deno Bun IO posix";
 	struct rein_str name = c->t[k].s, last;
 	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
 
@@ -125,11 +127,14 @@ static bool called_on_path(struct code *c, size_t k)
 		return false;
 	last = str_from(name, (size_t)(dot - name.p) + 1);
 	if (code_lang_is(c, LANG_PYTHON))
-		return str_in(last, "unlink rmdir touch mkdir write_text write_bytes read_text read_bytes symlink_to "
+		return str_in(last, "unlink rmdir touch mkdir write_text write_bytes read_text "
+				    "read_bytes symlink_to "
 				    "hardlink_to rmtree") ||
-		       (str_in(last, "open rename replace chmod") && code_is_path(c, k)); /* not a text's, a table's */
-	return code_lang_is(c, LANG_RUBY) && (str_in(last, "unlink rmdir rmtree mkpath") ||
-					      (str_in(last, "write binwrite delete rename") && code_is_path(c, k)));
+		       (str_in(last, "open rename replace chmod") &&
+			code_is_path(c, k)); /* not a text's, a table's */
+	return code_lang_is(c, LANG_RUBY) &&
+	       (str_in(last, "unlink rmdir rmtree mkpath") ||
+		(str_in(last, "write binwrite delete rename") && code_is_path(c, k)));
 }
 
 /* Which argument is the path, where it is not the first. */
@@ -141,10 +146,14 @@ static size_t path_place(const struct code *c, struct rein_str name)
 		const char *names;
 	} rows[] = {
 		{LANG_PYTHON, 1, "torch.save"},
-		{LANG_RUBY | LANG_PERL, 1, "chmod File.chmod FileUtils.chmod FileUtils.chmod_R sysopen"},
-		{LANG_RUBY | LANG_PERL, 2, "chown File.chown FileUtils.chown FileUtils.chown_R utime"},
-		{LANG_R, 1, "writeLines write.csv write.csv2 write.table write_csv readr.write_csv fwrite data.table.fwrite saveRDS "
-			    "dput dump"},
+		{LANG_RUBY | LANG_PERL, 1,
+		 "chmod File.chmod FileUtils.chmod FileUtils.chmod_R sysopen"},
+		{LANG_RUBY | LANG_PERL, 2,
+		 "chown File.chown FileUtils.chown FileUtils.chown_R utime"},
+		{LANG_R, 1,
+		 "writeLines write.csv write.csv2 write.table write_csv readr.write_csv fwrite "
+		 "data.table.fwrite saveRDS "
+		 "dput dump"},
 		{LANG_R, 99, "cat save"}, /* by its keyword only */
 	};
 
@@ -163,7 +172,8 @@ static struct field path_arg(struct code *c, size_t k)
 		f.s = code_value(c, k);
 	else if (called_on_path(c, k))
 		f.s = code_receiver(c, k);
-	else if (!code_argument(c, k, path_place(c, name), "file path filename name src target", &f.s))
+	else if (!code_argument(c, k, path_place(c, name), "file path filename name src target",
+				&f.s))
 		f.s = STR("\001");
 	if (f.s.n && f.s.p[0] == '~' && (f.s.n == 1 || f.s.p[1] == '/')) {
 		struct sbuf t = {.a = c->cx->a};
@@ -204,7 +214,9 @@ static void perl_open(struct code *c, size_t k)
 		return;
 	}
 	/* a hole in front may hold the mode */
-	open_effect(c, &f, (how.n && how.p[0] == HOLE) || memchr(how.p, '>', mode) || memchr(how.p, '+', mode),
+	open_effect(c, &f,
+		    (how.n && how.p[0] == HOLE) || memchr(how.p, '>', mode) ||
+			    memchr(how.p, '+', mode),
 		    str_starts(how, ">>"));
 }
 
@@ -221,8 +233,10 @@ static void open_call(struct code *c, size_t k)
 	}
 	f = path_arg(c, k);
 	/* open(*words): which of them is the mode nobody sees */
-	for (size_t j = k + 2; code_lang_is(c, LANG_PYTHON) && j < c->n && j < k + 40 && !code_punct(c, j, ')'); j++)
-		if (code_punct(c, j, '*') && (code_punct(c, j - 1, '(') || code_punct(c, j - 1, ','))) {
+	for (size_t j = k + 2;
+	     code_lang_is(c, LANG_PYTHON) && j < c->n && j < k + 40 && !code_punct(c, j, ')'); j++)
+		if (code_punct(c, j, '*') &&
+		    (code_punct(c, j - 1, '(') || code_punct(c, j - 1, ','))) {
 			effect_write(c->cx, &f, false);
 			return;
 		}
@@ -240,8 +254,10 @@ static void open_call(struct code *c, size_t k)
 		}
 		mode = reads ? STR("r") : STR("w");
 	}
-	open_effect(c, &f, has_hole(mode) || memchr(mode.p, 'w', mode.n) || memchr(mode.p, 'a', mode.n) ||
-			   memchr(mode.p, 'x', mode.n) || memchr(mode.p, '+', mode.n) || memchr(mode.p, 'c', mode.n),
+	open_effect(c, &f,
+		    has_hole(mode) || memchr(mode.p, 'w', mode.n) || memchr(mode.p, 'a', mode.n) ||
+			    memchr(mode.p, 'x', mode.n) || memchr(mode.p, '+', mode.n) ||
+			    memchr(mode.p, 'c', mode.n),
 		    mode.n && mode.p[0] == 'a');
 }
 
@@ -268,8 +284,10 @@ static void second_path(struct code *c, size_t k)
 	struct rein_str last = code_last(c->t[k].s);
 	struct field f = {.at = c->at};
 
-	if (str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync cpSync symlink "
-			 "symlinkSync mv cp cp_r link ln ln_s ln_sf install copy_stream move_uploaded_file") &&
+	if (str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync "
+			 "cpSync symlink "
+			 "symlinkSync mv cp cp_r link ln ln_s ln_sf install copy_stream "
+			 "move_uploaded_file") &&
 	    code_argument(c, k, called_on_path(c, k) ? 0 : 1, "dst dest", &f.s))
 		effect_write(c->cx, &f, false);
 }
@@ -280,7 +298,8 @@ static void one_method(struct code *c, size_t k)
 	struct rein_str name = c->t[k].s;
 	struct field f = {.at = c->at};
 
-	if (code_lang_is(c, LANG_RUBY) && str_in(code_last(name), "write binwrite delete") && called_on_path(c, k)) {
+	if (code_lang_is(c, LANG_RUBY) && str_in(code_last(name), "write binwrite delete") &&
+	    called_on_path(c, k)) {
 		f.s = code_receiver(c, k);
 		if (str_is(code_last(name), "delete"))
 			effect_delete(c->cx, &f, false);
@@ -299,12 +318,14 @@ static void one_method(struct code *c, size_t k)
 		}
 	}
 	if (code_lang_is(c, LANG_PYTHON) &&
-	    str_in(code_last(name), "to_csv to_parquet to_json to_excel to_pickle to_feather to_hdf to_html to_markdown to_xml "
+	    str_in(code_last(name), "to_csv to_parquet to_json to_excel to_pickle to_feather "
+				    "to_hdf to_html to_markdown to_xml "
 				    "to_stata to_orc to_latex to_file savefig tofile") &&
 	    code_argument(c, k, 0, "path path_or_buf fname buf", &f.s))
 		effect_write(c->cx, &f, false);
 	if (code_lang_is(c, LANG_PYTHON) && str_is(code_last(name), "to_sql"))
-		fact(c->cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->at, NULL, "writes a table");
+		fact(c->cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->at, NULL,
+		     "writes a table");
 	if (code_lang_is(c, LANG_NODE) && str_ends(name, ".constructor"))
 		code_say(c, REIN_LEVEL_DANGEROUS, name, "code that builds and runs other code");
 }
@@ -320,7 +341,8 @@ static void other_call(struct code *c, size_t k)
 	    code_acts(c, arg))
 		code_say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
 	one_method(c, k);
-	if (str_in(name, "timeit.timeit timeit.repeat") && code_literal(c, k, &arg, &after) && c->cx->depth < 8)
+	if (str_in(name, "timeit.timeit timeit.repeat") && code_literal(c, k, &arg, &after) &&
+	    c->cx->depth < 8)
 		code_scan(c->cx, "python", arg, c->at);
 	if (code_may_act(c, name))
 		code_say(c, REIN_LEVEL_RISKY, name, "a call that is not known to only read");
@@ -359,7 +381,8 @@ void code_call(struct code *c, size_t k)
 		return;
 	}
 	/* import socket: what is called in it counts */
-	if (s == SINK_NET && code_lang_is(c, LANG_PYTHON) && str_is(name, "socket") && !code_is_call(c, k))
+	if (s == SINK_NET && code_lang_is(c, LANG_PYTHON) && str_is(name, "socket") &&
+	    !code_is_call(c, k))
 		return;
 	if (s == SINK_NET) {
 		c->saw |= SAW_NET;
@@ -385,9 +408,11 @@ void code_call(struct code *c, size_t k)
 			code_say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
-	if (s == SINK_OPEN && code_lang_is(c, LANG_PYTHON) && !code_is_call(c, k) && !code_punct(c, k + 1, '=')) /* map(open, …) */
+	if (s == SINK_OPEN && code_lang_is(c, LANG_PYTHON) && !code_is_call(c, k) &&
+	    !code_punct(c, k + 1, '=')) /* map(open, …) */
 		code_say(c, REIN_LEVEL_RISKY, name, "hides a call behind another name");
-	if (!code_is_call(c, k) && !(code_lang_is(c, LANG_RUBY) && called_on_path(c, k))) { /* Pathname("x").rmtree */
+	if (!code_is_call(c, k) &&
+	    !(code_lang_is(c, LANG_RUBY) && called_on_path(c, k))) { /* Pathname("x").rmtree */
 		if (s == SINK_DEL && code_lang_is(c, LANG_PERL)) /* of $_ */
 			code_say(c, REIN_LEVEL_DANGEROUS, name,
 				 "deletes files that are only known when it runs");

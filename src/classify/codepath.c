@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which path an expression of an inline program names: strings that are joined, variables that are set once,
- * functions that put paths together. What cannot be told is a hole, so that the path is judged by what is known of
- * it and never by a text that only stands beside it.
+ * Which path an expression of an inline program names: strings that are joined, variables that are
+ * set once, functions that put paths together. What cannot be told is a hole, so that the path is
+ * judged by what is known of it and never by a text that only stands beside it.
  */
 #include "classify/code.h"
 
@@ -102,7 +102,9 @@ static struct rein_str globbed(struct code *c, struct rein_str s)
 	struct sbuf t = {.a = c->cx->a};
 
 	for (size_t i = 0; i < s.n; i++)
-		sbuf_char(&t, s.p[i] == '*' || s.p[i] == '[' ? GLOB_STAR : s.p[i] == '?' ? GLOB_ONE : s.p[i]);
+		sbuf_char(&t, s.p[i] == '*' || s.p[i] == '[' ? GLOB_STAR
+			      : s.p[i] == '?'		     ? GLOB_ONE
+							     : s.p[i]);
 	return sbuf_view(&t);
 }
 
@@ -135,13 +137,16 @@ static bool is_parameter(const struct code *c, struct rein_str name)
 	for (size_t k = 0; k < c->n; k++) {
 		bool block = code_punct(c, k, '|') && code_lang_is(c, LANG_RUBY);
 
-		if (block || (c->t[k].kind == TOK_NAME && str_in(c->t[k].s, "def lambda function sub fn")))
-			for (size_t j = k + 1; j < c->n && j < k + 40 && !code_punct(c, j, block ? '|' : ':') &&
-					       !code_punct(c, j, '{');
+		if (block ||
+		    (c->t[k].kind == TOK_NAME && str_in(c->t[k].s, "def lambda function sub fn")))
+			for (size_t j = k + 1;
+			     j < c->n && j < k + 40 && !code_punct(c, j, block ? '|' : ':') &&
+			     !code_punct(c, j, '{');
 			     j++)
 				if (c->t[j].kind == TOK_NAME && rein_str_eq(c->t[j].s, name))
 					return true;
-		if (code_punct(c, k, '=') && code_punct(c, k + 1, '>') && code_lang_is(c, LANG_NODE))
+		if (code_punct(c, k, '=') && code_punct(c, k + 1, '>') &&
+		    code_lang_is(c, LANG_NODE))
 			for (size_t j = k; j-- > 0 && k - j < 20;) {
 				if (c->t[j].kind == TOK_NAME && rein_str_eq(c->t[j].s, name))
 					return true;
@@ -167,14 +172,20 @@ static enum binding binding(const struct code *c, size_t k)
 	if (word && str_is(c->t[before - 1].s, "as"))
 		return BOUND_ELSE;
 	if (word && str_in(c->t[before - 1].s, "for foreach"))
-		return k + 1 < c->n && c->t[k + 1].kind == TOK_NAME && str_is(c->t[k + 1].s, "in") ? BOUND_LOOP : BOUND_ELSE;
+		return k + 1 < c->n && c->t[k + 1].kind == TOK_NAME && str_is(c->t[k + 1].s, "in")
+			       ? BOUND_LOOP
+			       : BOUND_ELSE;
 	/* a, b = …; in JavaScript a comma also stands between declarations */
-	if (before && code_punct(c, before - 1, ',') && code_punct(c, k + 1, '=') && !code_lang_is(c, LANG_NODE))
+	if (before && code_punct(c, before - 1, ',') && code_punct(c, k + 1, '=') &&
+	    !code_lang_is(c, LANG_NODE))
 		return BOUND_ELSE;
-	if (code_punct(c, k + 1, ',') && !(before && (opens(c, before - 1) || code_punct(c, before - 1, ','))))
+	if (code_punct(c, k + 1, ',') &&
+	    !(before && (opens(c, before - 1) || code_punct(c, before - 1, ','))))
 		return BOUND_ELSE;
 	if (!code_punct(c, k + 1, '=')) /* += .= := */
-		return code_punct(c, k + 2, '=') && strchr("+-.|:/&", c->t[k + 1].kind == TOK_PUNCT ? c->t[k + 1].c : 'x')
+		return code_punct(c, k + 2, '=') &&
+				       strchr("+-.|:/&",
+					      c->t[k + 1].kind == TOK_PUNCT ? c->t[k + 1].c : 'x')
 			       ? BOUND_ELSE
 			       : BOUND_NOT;
 	if (code_punct(c, k + 2, '=') || code_punct(c, k + 2, '>') || code_punct(c, k + 2, '~'))
@@ -192,16 +203,18 @@ static struct rein_str looped(struct code *c, size_t i, unsigned depth)
 	bool near;
 
 	/* names = [...]; for f in names */
-	if (i + 1 < c->n && c->t[i].kind == TOK_NAME && (code_punct(c, i + 1, ':') || code_punct(c, i + 1, ')')) &&
+	if (i + 1 < c->n && c->t[i].kind == TOK_NAME &&
+	    (code_punct(c, i + 1, ':') || code_punct(c, i + 1, ')')) &&
 	    bound_at(c, c->t[i].s, &list) == BOUND_SIMPLY && code_punct(c, list, '['))
 		i = list;
 	near = code_punct(c, i, '[') || code_punct(c, i, '(');
 	end = near ? behind(c, i, c->n) : i;
 
 	for (size_t k = i + 1; near && k + 1 < end; k++)
-		if (c->t[k].kind == TOK_STR ? c->t[k].joined || !c->t[k].s.n || strchr("/~", c->t[k].s.p[0]) ||
-						      str_has(c->t[k].s, "..")
-					    : !code_punct(c, k, ','))
+		if (c->t[k].kind == TOK_STR
+			    ? c->t[k].joined || !c->t[k].s.n || strchr("/~", c->t[k].s.p[0]) ||
+				      str_has(c->t[k].s, "..")
+			    : !code_punct(c, k, ','))
 			near = false;
 	if (near)
 		return STR("./\001");
@@ -217,7 +230,9 @@ static enum binding bound_at(struct code *c, struct rein_str name, size_t *ret)
 	if (!cx_work(c->cx, 4 * c->n + 20))
 		return BOUND_NOT;
 	for (size_t k = 0; k < c->n; k++) {
-		enum binding b = c->t[k].kind == TOK_NAME && rein_str_eq(c->t[k].s, name) ? binding(c, k) : BOUND_NOT;
+		enum binding b = c->t[k].kind == TOK_NAME && rein_str_eq(c->t[k].s, name)
+					 ? binding(c, k)
+					 : BOUND_NOT;
 
 		if (b == BOUND_NOT)
 			continue;
@@ -271,7 +286,8 @@ static struct rein_str interpolated(struct code *c, struct rein_str s, unsigned 
 			i += sizeof("$ENV{HOME}") - 1;
 			continue;
 		}
-		if (n && (brace ? end == s.p + from + n : !(from + n < s.n && strchr("[{-", s.p[from + n]))))
+		if (n && (brace ? end == s.p + from + n
+				: !(from + n < s.n && strchr("[{-", s.p[from + n]))))
 			sbuf_str(&t, variable(c, (struct rein_str){s.p + from, n}, depth + 1));
 		else
 			sbuf_char(&t, HOLE);
@@ -283,7 +299,8 @@ static struct rein_str interpolated(struct code *c, struct rein_str s, unsigned 
 /* ------------------------------------------------------------ calls */
 
 /* The words of a call: from and to are those of argument i, or of the one with such a keyword. */
-static bool argument(const struct code *c, size_t open, size_t end, size_t i, const char *keyword, size_t *from, size_t *to)
+static bool argument(const struct code *c, size_t open, size_t end, size_t i, const char *keyword,
+		     size_t *from, size_t *to)
 {
 	size_t at = open, n = 0;
 
@@ -313,7 +330,8 @@ static struct rein_str span(struct code *c, size_t from, size_t to, unsigned dep
 	return from < to ? unknown : v;
 }
 
-static struct rein_str joined_arguments(struct code *c, struct rein_str v, size_t open, size_t end, unsigned depth)
+static struct rein_str joined_arguments(struct code *c, struct rein_str v, size_t open, size_t end,
+					unsigned depth)
 {
 	size_t from, to;
 
@@ -322,12 +340,13 @@ static struct rein_str joined_arguments(struct code *c, struct rein_str v, size_
 	return v;
 }
 
-static struct rein_str method(struct code *c, struct rein_str on, struct rein_str name, size_t open, size_t end,
-			      unsigned depth)
+static struct rein_str method(struct code *c, struct rein_str on, struct rein_str name, size_t open,
+			      size_t end, unsigned depth)
 {
 	if (str_in(name, "joinpath join"))
 		return joined_arguments(c, on, open, end, depth);
-	if (str_in(name, "resolve absolute as_posix strip rstrip lstrip trim chomp to_s toString expanduser"))
+	if (str_in(name, "resolve absolute as_posix strip rstrip lstrip trim chomp to_s toString "
+			 "expanduser"))
 		return str_is(name, "expanduser") ? at_home(c, on) : on;
 	if (str_in(name, "glob rglob iterdir children"))
 		return below(c, on, unknown);
@@ -340,7 +359,8 @@ static struct rein_str method(struct code *c, struct rein_str on, struct rein_st
 	return str_is(name, "format") ? formatted(c, on) : unknown;
 }
 
-static struct rein_str called(struct code *c, struct rein_str name, size_t open, size_t end, unsigned depth)
+static struct rein_str called(struct code *c, struct rein_str name, size_t open, size_t end,
+			      unsigned depth)
 {
 	const char *dot = last_of(name, '.');
 	struct rein_str first = unknown, on;
@@ -348,12 +368,14 @@ static struct rein_str called(struct code *c, struct rein_str name, size_t open,
 
 	if (argument(c, open, end, 0, NULL, &from, &to))
 		first = span(c, from, to, depth);
-	if (str_in(name, "os.path.join path.join path.resolve path.posix.join File.join Path pathlib.Path PurePath "
+	if (str_in(name, "os.path.join path.join path.resolve path.posix.join File.join Path "
+			 "pathlib.Path PurePath "
 			 "pathlib.PurePath pathlib.PosixPath Pathname Pathname.new URL"))
 		return open < end ? joined_arguments(c, STR(""), open, end, depth) : STR(".");
 	if (str_in(name, "os.path.expanduser File.expand_path"))
 		return at_home(c, first);
-	if (str_in(name, "str String os.fspath os.path.abspath os.path.realpath os.path.normpath path.normalize realpath"))
+	if (str_in(name, "str String os.fspath os.path.abspath os.path.realpath os.path.normpath "
+			 "path.normalize realpath"))
 		return first;
 	if (str_in(name, "os.path.dirname path.dirname File.dirname dirname"))
 		return above(first);
@@ -399,13 +421,15 @@ static struct rein_str named(struct code *c, struct rein_str name, unsigned dept
 /* os.environ["HOME"], $ENV{HOME}: gives where it ends, or i */
 static size_t environment(struct code *c, struct rein_str name, size_t i, struct rein_str *ret)
 {
-	if (!str_in(name, "os.environ process.env ENV _ENV _SERVER") || !opens(c, i) || !closes(c, i + 2))
+	if (!str_in(name, "os.environ process.env ENV _ENV _SERVER") || !opens(c, i) ||
+	    !closes(c, i + 2))
 		return i;
 	*ret = variable_of_environment(c, c->t[i + 1].s);
 	return i + 3;
 }
 
-static struct rein_str postfix(struct code *c, struct rein_str v, size_t *i, size_t to, unsigned depth)
+static struct rein_str postfix(struct code *c, struct rein_str v, size_t *i, size_t to,
+			       unsigned depth)
 {
 	while (*i < to) {
 		const struct tok *t = &c->t[*i];
@@ -441,7 +465,8 @@ static struct rein_str name_term(struct code *c, size_t *i, size_t to, unsigned 
 	if (code_punct(c, *i, '(')) {
 		end = behind(c, *i, to);
 		/* require("path").join(…): the name behind it says already of which module it is */
-		if (str_is(name, "require") && end < to && c->t[end].kind == TOK_NAME && depth < MAX_DEPTH) {
+		if (str_is(name, "require") && end < to && c->t[end].kind == TOK_NAME &&
+		    depth < MAX_DEPTH) {
 			*i = end;
 			return name_term(c, i, to, depth + 1);
 		}
@@ -450,7 +475,8 @@ static struct rein_str name_term(struct code *c, size_t *i, size_t to, unsigned 
 		return v;
 	}
 	/* glob "*.o" of perl, my $x */
-	if (code_lang_is(c, LANG_PERL | LANG_RUBY) && *i < to && c->t[*i].kind == TOK_STR && str_in(name, "glob Dir.glob"))
+	if (code_lang_is(c, LANG_PERL | LANG_RUBY) && *i < to && c->t[*i].kind == TOK_STR &&
+	    str_in(name, "glob Dir.glob"))
 		return globbed(c, expression(c, i, to, depth + 1));
 	if (code_lang_is(c, LANG_PERL) && str_in(name, "my our local") && *i < to)
 		return expression(c, i, to, depth + 1);
@@ -466,7 +492,9 @@ static struct rein_str term(struct code *c, size_t *i, size_t to, unsigned depth
 		v = t->joined ? interpolated(c, t->s, depth) : t->s;
 		++*i;
 		while (code_lang_is(c, LANG_PYTHON) && *i < to && c->t[*i].kind == TOK_STR) {
-			v = concat(c, v, c->t[*i].joined ? interpolated(c, c->t[*i].s, depth) : c->t[*i].s);
+			v = concat(c, v,
+				   c->t[*i].joined ? interpolated(c, c->t[*i].s, depth)
+						   : c->t[*i].s);
 			++*i;
 		}
 	} else if (t->kind == TOK_NUM) {
@@ -527,11 +555,15 @@ static struct rein_str expression(struct code *c, size_t *i, size_t to, unsigned
 
 			*i += n;
 			next = term(c, i, to, depth);
-			v = op == '%' ? formatted(c, v) : op == '/' ? below(c, v, next) : concat(c, v, next);
+			v = op == '%'	? formatted(c, v)
+			    : op == '/' ? below(c, v, next)
+					: concat(c, v, next);
 			continue;
 		}
-		/* a or b, a if x else b, x ? a : b: either; perl's "or die" stands behind the whole call */
-		if ((t->kind == TOK_NAME && str_in(t->s, "if or and else unless") && code_lang_is(c, LANG_PYTHON)) ||
+		/* a or b, a if x else b, x ? a : b: either; perl's "or die" stands behind the whole
+		 * call */
+		if ((t->kind == TOK_NAME && str_in(t->s, "if or and else unless") &&
+		     code_lang_is(c, LANG_PYTHON)) ||
 		    (t->kind == TOK_PUNCT && strchr("?|&*-^<", t->c))) {
 			*i = skip(c, *i, to, true);
 			return unknown;
@@ -546,7 +578,8 @@ static struct rein_str expression(struct code *c, size_t *i, size_t to, unsigned
 bool code_argument(struct code *c, size_t k, size_t i, const char *keyword, struct rein_str *ret)
 {
 	bool brackets = code_punct(c, k + 1, '(');
-	size_t open = k + (brackets ? 2 : 1), end = brackets ? behind(c, k + 1, c->n) - 1 : skip(c, k + 1, c->n, false);
+	size_t open = k + (brackets ? 2 : 1),
+	       end = brackets ? behind(c, k + 1, c->n) - 1 : skip(c, k + 1, c->n, false);
 	size_t from, to;
 
 	if (end > c->n)
@@ -561,7 +594,8 @@ bool code_argument(struct code *c, size_t k, size_t i, const char *keyword, stru
 	return true;
 }
 
-/* Where the expression before the method that is token k begins: Path(a).joinpath(b).unlink(). k: nowhere. */
+/* Where the expression before the method that is token k begins: Path(a).joinpath(b).unlink(). k:
+ * nowhere. */
 static size_t receiver(const struct code *c, size_t k)
 {
 	size_t i = k;
@@ -622,7 +656,8 @@ bool code_is_path(struct code *c, size_t k)
 		if (at >= c->n || c->t[at].kind != TOK_NAME || at == k)
 			return false;
 		on = c->t[at].s; /* d / "x": what d is */
-		if (str_starts(on, "pathlib.") || str_starts(on, "Path.") || str_in(on, "Path Pathname Pathname.new"))
+		if (str_starts(on, "pathlib.") || str_starts(on, "Path.") ||
+		    str_in(on, "Path Pathname Pathname.new"))
 			return true;
 	}
 	return false;

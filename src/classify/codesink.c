@@ -213,9 +213,12 @@ enum sink code_sink(const struct code *c, struct rein_str name)
 	if (code_lang_is(c, LANG_PYTHON) && str_starts(name, "socket.") &&
 	    !str_in(code_last(name), "gethostname inet_aton inet_ntoa inet_pton inet_ntop htons ntohs htonl ntohl"))
 		found = SINK_NET;
-	if (code_lang_is(c, LANG_JULIA) && str_in(name, "write cp mv touch mkpath"))
-		found = str_is(name, "cp") ? SINK_READ : str_in(name, "touch mkpath") ? SINK_MAKE : str_is(name, "mv") ? SINK_WRITE
-														: SINK_OUT;
+	if (code_lang_is(c, LANG_JULIA) && str_in(name, "touch mkpath"))
+		found = SINK_MAKE;
+	if (code_lang_is(c, LANG_JULIA) && str_in(name, "cp mv"))
+		found = str_is(name, "cp") ? SINK_READ : SINK_WRITE;
+	if (code_lang_is(c, LANG_JULIA) && str_is(name, "write"))
+		found = SINK_OUT;
 	if (code_lang_is(c, LANG_PERL | LANG_PHP) && str_in(name, "link sysopen utime move_uploaded_file"))
 		found = str_is(name, "utime") ? SINK_ATTR : SINK_WRITE;
 	if (code_lang_is(c, LANG_PHP) && str_in(name, "copy touch")) /* elsewhere they are of other things */

@@ -160,12 +160,15 @@ static const char *why_or(const struct know_path *k, const char *other)
 /* What other users keep for themselves, or a whole tree of it: root may look into all of that. */
 static bool is_closed(const struct ctx *cx, const struct spot *s)
 {
-	static const char *const dirs[] = {"/root", "/home", "/var/lib", "/var/spool", "/var/backups", "/var/mail"};
+	static const char *const dirs[] = {"/root",	 "/home",	 "/var/lib",
+					   "/var/spool", "/var/backups", "/var/mail"};
 
-	if (s->place == PLACE_UNKNOWN || s->place == PLACE_SYSTEM_ROOT || s->place == PLACE_HOME_ROOT)
+	if (s->place == PLACE_UNKNOWN || s->place == PLACE_SYSTEM_ROOT ||
+	    s->place == PLACE_HOME_ROOT)
 		return true;
-	if (s->place <= PLACE_TMP_ROOT || (cx->home.n > 1 && str_starts(s->path, "/home/") && s->place == PLACE_HOME &&
-					   s->path.n > cx->home.n && !memcmp(s->path.p, cx->home.p, cx->home.n)))
+	if (s->place <= PLACE_TMP_ROOT ||
+	    (cx->home.n > 1 && str_starts(s->path, "/home/") && s->place == PLACE_HOME &&
+	     s->path.n > cx->home.n && !memcmp(s->path.p, cx->home.p, cx->home.n)))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		if (str_starts(s->path, dirs[i]))
@@ -181,7 +184,8 @@ void effect_read(struct ctx *cx, const struct field *f)
 	if (!f->s.n)
 		return;
 	/* lynx -dump https://… | sh: an address where others take a file */
-	if (str_starts(f->s, "http://") || str_starts(f->s, "https://") || str_starts(f->s, "ftp://"))
+	if (str_starts(f->s, "http://") || str_starts(f->s, "https://") ||
+	    str_starts(f->s, "ftp://"))
 		cx->seen |= TAINT_NET;
 	s = path_spot(cx, f->s);
 	if (s.place == PLACE_DATA || (s.place == PLACE_NULL && !s.secret))
@@ -605,7 +609,8 @@ static bool path_is_tame(struct ctx *cx, struct rein_str s)
 	return true;
 }
 
-/* Besides, directories of the workspace itself: what lies there could be run by its path just as well. */
+/* Besides, directories of the workspace itself: what lies there could be run by its path just as
+ * well. */
 static bool path_is_own(struct ctx *cx, struct rein_str s)
 {
 	while (s.n) {
@@ -613,7 +618,8 @@ static bool path_is_own(struct ctx *cx, struct rein_str s)
 		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
 		enum place p = path_is_tame(cx, dir) ? PLACE_WORKSPACE : path_spot(cx, dir).place;
 
-		if (!dir.n || dir.p[0] == '.' || !(dir.p[0] == '/' || dir.p[0] == HOLE) || (p != PLACE_WORKSPACE && p != PLACE_REGEN))
+		if (!dir.n || dir.p[0] == '.' || !(dir.p[0] == '/' || dir.p[0] == HOLE) ||
+		    (p != PLACE_WORKSPACE && p != PLACE_REGEN))
 			return false;
 		s = str_from(s, dir.n + 1);
 	}

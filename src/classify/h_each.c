@@ -174,7 +174,8 @@ static bool find_ends(const struct field *f)
 	return str_is(f->s, ";") || str_is(f->s, "+") || str_is(f->s, "\\+") || str_is(f->s, "\\;");
 }
 
-/* What find comes upon below start; made: nothing but what a build makes, and what that is called. */
+/* What find comes upon below start; made: nothing but what a build makes, and what that is called.
+ */
 static struct field found_below(struct ctx *cx, const struct field *start, struct rein_str made)
 {
 	struct sbuf path = {.a = cx->a};
@@ -193,15 +194,18 @@ static struct field found_below(struct ctx *cx, const struct field *start, struc
 }
 
 /*
- * find . -name '*.pyc' -delete: does everything that gets as far as token i have a name that only builds give? The
- * last such name, or nothing. Read as find does: -a binds more than -o, and what is negated says nothing.
+ * find . -name '*.pyc' -delete: does everything that gets as far as token i have a name that only
+ * builds give? The last such name, or nothing. Read as find does: -a binds more than -o, and what
+ * is negated says nothing.
  */
 static struct rein_str only_made(const struct call *c, size_t first, size_t i)
 {
-	static const char names[] = "*.pyc *.pyo *.py[co] *.o *.obj *.class __pycache__ node_modules .pytest_cache .mypy_cache "
+	static const char names[] = "*.pyc *.pyo *.py[co] *.o *.obj *.class __pycache__ "
+				    "node_modules .pytest_cache .mypy_cache "
 				    ".ruff_cache .DS_Store *.gcda *.gcno";
 	struct rein_str made = STR(""), way = STR("");
-	bool inside = false, all = true, not = false; /* of brackets; each way through them has one */
+	bool inside = false, all = true,
+	     not = false; /* of brackets; each way through them has one */
 
 	for (size_t k = first; k < i; k++) {
 		struct rein_str s = c->argv[k].s;
@@ -211,7 +215,7 @@ static struct rein_str only_made(const struct call *c, size_t first, size_t i)
 			continue;
 		}
 		if (str_in(s, "( \\(")) {
-			if (inside || not)
+			if (inside || not )
 				return STR("");
 			inside = all = true;
 			way = STR("");
@@ -228,7 +232,7 @@ static struct rein_str only_made(const struct call *c, size_t first, size_t i)
 			way = STR("");
 		} else if (str_in(s, "-name -iname") && k + 1 < i) {
 			k++;
-			if (!not && str_in(c->argv[k].s, names)) {
+			if (!not &&str_in(c->argv[k].s, names)) {
 				if (inside)
 					way = c->argv[k].s;
 				else
@@ -240,8 +244,8 @@ static struct rein_str only_made(const struct call *c, size_t first, size_t i)
 	return inside ? STR("") : made;
 }
 
-static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start, struct rein_str made,
-			uint16_t keys)
+static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start,
+			struct rein_str made, uint16_t keys)
 {
 	struct fields v = {0};
 	struct io inner = {.in = data_unknown(0)};
@@ -293,7 +297,8 @@ struct data h_find(struct ctx *cx, struct call *c)
 			struct rein_str made = only_made(c, first, i);
 
 			for (size_t k = 0; k < starts.n; k++) {
-				struct field f = made.n ? found_below(cx, &starts.v[k], made) : starts.v[k];
+				struct field f =
+					made.n ? found_below(cx, &starts.v[k], made) : starts.v[k];
 
 				f.at = c->argv[i].at;
 				effect_delete(cx, &f, true);

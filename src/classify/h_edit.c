@@ -92,7 +92,8 @@ struct data h_vim(struct ctx *cx, struct call *c)
 
 			run_text(cx, str_from(bang, 1), c->got[i].at, &io);
 		}
-		if (!strcmp(c->got[i].opt->name, "-s") && str_in(str_base(c->argv[0].s), "ed red ex")) {
+		if (!strcmp(c->got[i].opt->name, "-s") &&
+		    str_in(str_base(c->argv[0].s), "ed red ex")) {
 			if (!str_starts(c->got[i].val.s, "-")) /* theirs takes no value */
 				effect_write(cx, &c->got[i].val, true);
 			continue;

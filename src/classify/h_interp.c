@@ -99,7 +99,8 @@ static struct data run_module(struct ctx *cx, struct call *c, const struct got *
 	struct fields v = {0};
 
 	if (str_in(module->val.s, "build gzip unittest doctest"))
-		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED, module->at, NULL, "works in the workspace");
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED, module->at, NULL,
+		     "works in the workspace");
 	if (str_in(module->val.s, "code asyncio") && c->io->piped) { /* they take what is typed */
 		effect_code(cx, &c->io->in, "python", module->at);
 		return h_finish(cx, c);
@@ -169,12 +170,14 @@ static void ipython_lines(struct ctx *cx, const struct field *f)
 		if (line.n && line.p[0] == '!')
 			run_text(cx, str_from(line, 1), f->at, &io);
 		else if (line.n && line.p[0] == '%')
-			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, f->at, line, "a command of the interpreter's own");
+			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, f->at, line,
+			      "a command of the interpreter's own");
 		s = str_from(s, next);
 	}
 }
 
-/* The words behind inline code, which it knows by their places only: it may write what it does not read. */
+/* The words behind inline code, which it knows by their places only: it may write what it does not
+ * read. */
 static void code_words(struct ctx *cx, struct call *c, bool acts)
 {
 	bool writes = c->acts & ACT_INPLACE; /* perl -i -pe changes the files it is given */

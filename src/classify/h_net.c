@@ -340,7 +340,8 @@ static void socat_address(struct ctx *cx, struct call *c, const struct field *f,
 		if (comma)
 			v.s.n = (size_t)(comma - v.s.p);
 		/* the second address is written, and without -u the first one as well */
-		if (str_has(f->s, "rdonly") || (call_has(c, "-u") && f == c->ops.v) || (call_has(c, "-U") && f != c->ops.v))
+		if (str_has(f->s, "rdonly") || (call_has(c, "-u") && f == c->ops.v) ||
+		    (call_has(c, "-U") && f != c->ops.v))
 			effect_read(cx, &v);
 		else
 			effect_write(cx, &v, str_has(f->s, "append"));
@@ -361,8 +362,8 @@ static bool socat_shows(const struct call *c)
 		return false;
 	from = c->ops.v[call_has(c, "-u") ? 0 : 1].s;
 	to = c->ops.v[call_has(c, "-u") ? 1 : 0].s;
-	return str_in(to, "- STDOUT stdout STDIO stdio") && !str_has_ci(from, "listen") && !str_has_ci(from, "recv") &&
-	       !str_has_ci(from, "bind") && is_literal(from);
+	return str_in(to, "- STDOUT stdout STDIO stdio") && !str_has_ci(from, "listen") &&
+	       !str_has_ci(from, "recv") && !str_has_ci(from, "bind") && is_literal(from);
 }
 
 struct data h_socat(struct ctx *cx, struct call *c)
@@ -372,8 +373,8 @@ struct data h_socat(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i < c->ops.n; i++)
 		socat_address(cx, c, &c->ops.v[i], &net, &exec);
 	if (exec || !socat_shows(c))
-		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->argv[0].at, NULL,
-		     "joins two channels");
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
+		     c->argv[0].at, NULL, "joins two channels");
 	if (net && exec)
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 		     c->argv[0].at, NULL, "gives a program to the network");

@@ -483,7 +483,8 @@ struct data h_shell(struct ctx *cx, struct call *c)
 			frame.n--;
 		}
 		frame_cut(&frame);
-		if (frame.zero.multi || (has_hole(frame.zero.s) && !frame.zero.quoted)) { /* more words may hide in it */
+		if (frame.zero.multi || (has_hole(frame.zero.s) &&
+					 !frame.zero.quoted)) { /* more words may hide in it */
 			frame.n = 0;
 			frame.known = false;
 		}
@@ -542,7 +543,8 @@ struct data h_kill(struct ctx *cx, struct call *c)
 			     "stops every process it can");
 	for (size_t i = 0; i < c->ops.n; i++)
 		if (str_is(c->ops.v[i].s, "1"))
-			fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->ops.v[i].at, "1",
+			fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->ops.v[i].at, "1",
 			     "stops the first process, and with it the machine or the container");
 	return data_unknown(0);
 }

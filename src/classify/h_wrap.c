@@ -98,7 +98,8 @@ static bool only_says_who(const struct call *c)
 	if (!str_in(str_base(c->argv[0].s), "sudo doas"))
 		return false;
 	for (size_t i = 0; i < c->n_got; i++)
-		if (!str_in(rein_str(c->got[i].opt->key), "-n -S -H -k -A -u -g -p --non-interactive --stdin"))
+		if (!str_in(rein_str(c->got[i].opt->key),
+			    "-n -S -H -k -A -u -g -p --non-interactive --stdin"))
 			return false;
 	return !c->has_unknown && c->rest < c->argc && !is_assignment(c->argv[c->rest].s);
 }
@@ -127,8 +128,8 @@ struct data h_sudo(struct ctx *cx, struct call *c)
 	cx->privileged--;
 	/* sudo systemctl status x shows what anybody may see, and nothing becomes of it */
 	reads = apart_end(cx, &before) && ran && !(d.taint & TAINT_SECRET) && only_says_who(c);
-	fact(cx, REIN_FACT_PRIVILEGE, reads ? REIN_LEVEL_SAFE : REIN_LEVEL_RISKY, reads ? REIN_REACH_READONLY : LOCAL,
-	     c->argv[0].at, NULL, "runs as another user");
+	fact(cx, REIN_FACT_PRIVILEGE, reads ? REIN_LEVEL_SAFE : REIN_LEVEL_RISKY,
+	     reads ? REIN_REACH_READONLY : LOCAL, c->argv[0].at, NULL, "runs as another user");
 	if (!ran && shell)
 		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, NULL,
 		     "opens a shell as another user");
@@ -176,16 +177,30 @@ void ssh_setting(struct ctx *cx, struct call *c, const struct got *g)
 }
 
 /*
- * ssh host uptime: every word is known, so that nothing of this machine is in them, nothing is sent after them, and no
- * option lets the other side in.
+ * ssh host uptime: every word is known, so that nothing of this machine is in them, nothing is sent
+ * after them, and no option lets the other side in.
  */
 static bool ssh_only_asks(const struct call *c)
 {
-	static const char *const settings[] = {"connecttimeout=", "batchmode=", "serveralive", "loglevel=", "compression=",
-					       "connectionattempts=", "addressfamily=", "identitiesonly=", "identityfile=",
-					       "port=", "user=", "proxyjump=", "requesttty=", "passwordauthentication=",
-					       "preferredauthentications=", "numberofpasswordprompts=", "tcpkeepalive=",
-					       "stricthostkeychecking=yes", "stricthostkeychecking=accept-new"};
+	static const char *const settings[] = {"connecttimeout=",
+					       "batchmode=",
+					       "serveralive",
+					       "loglevel=",
+					       "compression=",
+					       "connectionattempts=",
+					       "addressfamily=",
+					       "identitiesonly=",
+					       "identityfile=",
+					       "port=",
+					       "user=",
+					       "proxyjump=",
+					       "requesttty=",
+					       "passwordauthentication=",
+					       "preferredauthentications=",
+					       "numberofpasswordprompts=",
+					       "tcpkeepalive=",
+					       "stricthostkeychecking=yes",
+					       "stricthostkeychecking=accept-new"};
 
 	if (!str_is(str_base(c->argv[0].s), "ssh") || c->io->piped || c->has_unknown)
 		return false;
@@ -196,10 +211,12 @@ static bool ssh_only_asks(const struct call *c)
 		struct rein_str v = c->got[i].val.s;
 		bool ok = !str_is(rein_str(c->got[i].opt->name), "-o");
 
-		if (!str_in(rein_str(c->got[i].opt->name), "-1 -2 -4 -6 -a -C -n -q -T -t -v -x -i -J -l -p -o"))
+		if (!str_in(rein_str(c->got[i].opt->name),
+			    "-1 -2 -4 -6 -a -C -n -q -T -t -v -x -i -J -l -p -o"))
 			return false;
 		for (size_t k = 0; !ok && k < ARRAY_SIZE(settings); k++)
-			ok = v.n > strlen(settings[k]) - 1 && !strncasecmp(v.p, settings[k], strlen(settings[k]));
+			ok = v.n > strlen(settings[k]) - 1 &&
+			     !strncasecmp(v.p, settings[k], strlen(settings[k]));
 		if (!ok)
 			return false;
 	}
@@ -235,7 +252,8 @@ struct data h_ssh(struct ctx *cx, struct call *c)
 
 		d = h_run_code(cx, &code, c->io);
 		d.known = false;
-		reads = !(d.taint & TAINT_SECRET) && ssh_only_asks(c) && !(c->ops.n == hosts + 1 && is_interpreter(cx, &code));
+		reads = !(d.taint & TAINT_SECRET) && ssh_only_asks(c) &&
+			!(c->ops.n == hosts + 1 && is_interpreter(cx, &code));
 		d.taint |= TAINT_NET;
 	} else {
 		if (c->io->piped && !call_has(c, "-N"))
@@ -279,12 +297,16 @@ struct data h_multicall(struct ctx *cx, struct call *c)
 /* bwrap --bind SRC DEST --setenv NAME VALUE … command: options take up to three words */
 struct data h_bwrap(struct ctx *cx, struct call *c)
 {
-	static const char two[] = "--bind --bind-try --ro-bind --ro-bind-try --dev-bind --dev-bind-try --symlink --setenv --file "
+	static const char two[] = "--bind --bind-try --ro-bind --ro-bind-try --dev-bind "
+				  "--dev-bind-try --symlink --setenv --file "
 				  "--bind-data --ro-bind-data --chmod --bind-fd --ro-bind-fd";
-	static const char none[] = "--help --version --new-session --die-with-parent --as-pid-1 --share-net --clearenv "
-				   "--disable-userns --assert-userns-disabled --unshare-all --unshare-user --unshare-user-try "
-				   "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup "
-				   "--unshare-cgroup-try";
+	static const char none[] =
+		"--help --version --new-session --die-with-parent --as-pid-1 --share-net "
+		"--clearenv "
+		"--disable-userns --assert-userns-disabled --unshare-all --unshare-user "
+		"--unshare-user-try "
+		"--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup "
+		"--unshare-cgroup-try";
 	size_t i = 1;
 
 	while (i < c->argc && str_starts(c->argv[i].s, "-")) {
@@ -292,7 +314,10 @@ struct data h_bwrap(struct ctx *cx, struct call *c)
 			i++;
 			break;
 		}
-		i += str_is(c->argv[i].s, "--overlay") ? 4 : str_in(c->argv[i].s, two) ? 3 : str_in(c->argv[i].s, none) ? 1 : 2;
+		i += str_is(c->argv[i].s, "--overlay") ? 4
+		     : str_in(c->argv[i].s, two)       ? 3
+		     : str_in(c->argv[i].s, none)      ? 1
+						       : 2;
 	}
 	if (i >= c->argc)
 		return data_unknown(0);
@@ -405,7 +430,9 @@ struct data h_printenv(struct ctx *cx, struct call *c)
 			    c->ops.v[i].s, "prints a credential");
 		else if (is_literal(c->ops.v[i].s))
 			named++;
-	return data_unknown(named && named == c->ops.n ? TAINT_ENV : TAINT_SECRET); /* printenv PATH; all of it */
+	return data_unknown(named && named == c->ops.n
+				    ? TAINT_ENV
+				    : TAINT_SECRET); /* printenv PATH; all of it */
 }
 
 struct data h_crontab(struct ctx *cx, struct call *c)

@@ -30,7 +30,8 @@ static bool is_debugger_command(const struct got *g)
 	return str_in(rein_str(g->opt->key), "-ex -iex -o");
 }
 
-/* gdb -batch -ex bt ./a.out core: commands that show a program or its core, and nothing is started */
+/* gdb -batch -ex bt ./a.out core: commands that show a program or its core, and nothing is started
+ */
 static bool debugger_shows(const struct call *c)
 {
 	bool any = false;
@@ -44,9 +45,11 @@ static bool debugger_shows(const struct call *c)
 			continue;
 		any = true;
 		/* print f(x) calls it; set var = x, p x = 1 change it */
-		if (!str_in(first_word(s), "info i bt backtrace where list l disassemble disas ptype whatis show frame f up down "
+		if (!str_in(first_word(s), "info i bt backtrace where list l disassemble disas "
+					   "ptype whatis show frame f up down "
 					   "thread quit q help echo print p x image bt-all") ||
-		    memchr(s.p, '(', s.n) || memchr(s.p, '=', s.n) || memchr(s.p, '|', s.n) || has_hole(s))
+		    memchr(s.p, '(', s.n) || memchr(s.p, '=', s.n) || memchr(s.p, '|', s.n) ||
+		    has_hole(s))
 			return false;
 	}
 	return any && (call_has(c, "-batch") || call_has(c, "--batch"));
@@ -62,11 +65,13 @@ static void debugger_commands(struct ctx *cx, struct call *c)
 			continue;
 		if (s.p[0] == '!' || str_is(word, "shell"))
 			run_text(cx, str_from(s, s.p[0] == '!' ? 1 : word.n), c->got[i].at, &io);
-		if (s.p[0] == '!' || str_in(word, "shell python py python-interactive source call compile make pipe | script platform "
-						  "guile expression expr") ||
+		if (s.p[0] == '!' ||
+		    str_in(word, "shell python py python-interactive source call compile make pipe "
+				 "| script platform "
+				 "guile expression expr") ||
 		    str_has(s, "system(") || str_has(s, "exec"))
-			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->got[i].at, show(cx, s),
-			     "a command of the debugger that runs code");
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->got[i].at, show(cx, s), "a command of the debugger that runs code");
 	}
 }
 
@@ -77,7 +82,8 @@ static void transfer_lines(struct ctx *cx, const struct call *c)
 
 	while (c->io->piped && c->io->in.known && s.n && cx_step(cx)) {
 		const char *nl = memchr(s.p, '\n', s.n);
-		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s, verb = first_word(line);
+		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s,
+				verb = first_word(line);
 		struct field f = {.at = c->argv[0].at};
 		struct io io = {.in = data_unknown(TAINT_INPUT)};
 
@@ -89,12 +95,13 @@ static void transfer_lines(struct ctx *cx, const struct call *c)
 			f.s = str_from(f.s, first_word(f.s).n + 1);
 		}
 		if (f.s.n && memchr(f.s.p, ' ', f.s.n))
-			f.s = str_to(f.s, (size_t)((const char *)memchr(f.s.p, ' ', f.s.n) - f.s.p));
+			f.s = str_to(f.s,
+				     (size_t)((const char *)memchr(f.s.p, ' ', f.s.n) - f.s.p));
 		if (str_in(verb, "put mput send reput append mirror") && f.s.n)
 			effect_upload(cx, &f);
 		else if (str_in(verb, "rm rmdir delete mdelete del mdel"))
-			fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE, f.at, show(cx, line),
-			     "deletes on another machine");
+			fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			     f.at, show(cx, line), "deletes on another machine");
 	}
 }
 
@@ -109,16 +116,34 @@ static struct rein_str last_part(struct rein_str s)
 /* busctl call … Manager Reboot: the service does it, with its own rights */
 static void bus_methods(struct ctx *cx, const struct call *c)
 {
-	static const char *const methods[] = {"StopUnit", "KillUnit", "MaskUnit", "DisableUnit", "EnableUnit", "LinkUnit",
-					      "StartTransientUnit", "SetEnvironment", "Reboot", "PowerOff", "Halt", "Suspend",
-					      "Hibernate", "DeleteUser", "CreateUser", "SetPassword", "InstallFiles",
-					      "RemovePackages", "SetTimezone", "AddAndActivateConnection", "Format"};
+	static const char *const methods[] = {"StopUnit",
+					      "KillUnit",
+					      "MaskUnit",
+					      "DisableUnit",
+					      "EnableUnit",
+					      "LinkUnit",
+					      "StartTransientUnit",
+					      "SetEnvironment",
+					      "Reboot",
+					      "PowerOff",
+					      "Halt",
+					      "Suspend",
+					      "Hibernate",
+					      "DeleteUser",
+					      "CreateUser",
+					      "SetPassword",
+					      "InstallFiles",
+					      "RemovePackages",
+					      "SetTimezone",
+					      "AddAndActivateConnection",
+					      "Format"};
 
 	for (size_t i = 1; i < c->argc; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(methods); k++)
 			if (str_starts(last_part(c->argv[i].s), methods[k]))
-				fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at,
-				     show(cx, c->argv[i].s), "makes a service of the system act with its own rights");
+				fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS,
+				     REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+				     "makes a service of the system act with its own rights");
 }
 
 /* grpcurl … a.B/DeleteUser, evans cli call DeleteUser; websocat … sh-c:id */
@@ -129,19 +154,20 @@ static void rpc_words(struct ctx *cx, const struct call *c)
 		struct rein_str name = last_part(str_base(f->s));
 
 		if (verb_class(cx, name) == VERB_DELETE)
-			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
-			     "a call whose name says that it deletes");
-		if (str_starts(f->s, "sh-c:") || str_starts(f->s, "exec:") || str_starts(f->s, "cmd:"))
-			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
-			     "gives a program to the network");
-		if (str_starts(f->s, "ws-l:") || str_starts(f->s, "ws-listen:") || str_starts(f->s, "tcp-l:") ||
-		    str_starts(f->s, "tcp-listen:"))
-			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
-			     "waits for connections from the network");
+			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "a call whose name says that it deletes");
+		if (str_starts(f->s, "sh-c:") || str_starts(f->s, "exec:") ||
+		    str_starts(f->s, "cmd:"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "gives a program to the network");
+		if (str_starts(f->s, "ws-l:") || str_starts(f->s, "ws-listen:") ||
+		    str_starts(f->s, "tcp-l:") || str_starts(f->s, "tcp-listen:"))
+			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "waits for connections from the network");
 	}
 	if (c->acts & ACT_LISTEN)
-		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, c->argv[0].at, NULL,
-		     "waits for connections from the network");
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+		     c->argv[0].at, NULL, "waits for connections from the network");
 	if (c->io->piped)
 		effect_send(cx, &c->io->in, c->argv[0].at);
 }
@@ -315,8 +341,8 @@ static void streamed(struct ctx *cx, const struct call *c)
 	const struct field *f = c->ops.n > 1 ? &c->ops.v[c->ops.n - 1] : NULL;
 
 	if (f && str_has(f->s, "://") && !str_starts(f->s, "file:"))
-		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at, show(cx, f->s),
-		     "sends what it makes over the network");
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
+		     show(cx, f->s), "sends what it makes over the network");
 }
 
 /* ephemeral:x is deleted after it was read, msl:x is a script: pictures that are none */
@@ -381,7 +407,8 @@ void note_effects(struct ctx *cx, struct call *c, struct data *ret)
 	if (cmd_notes(c->top, "transfer"))
 		transfer_lines(cx, c);
 	for (size_t i = 0; i < c->n_got; i++)
-		if (!strcmp(c->got[i].opt->name, "-o") && str_in(rein_str(c->top->name), "scp pscp sftp sshfs"))
+		if (!strcmp(c->got[i].opt->name, "-o") &&
+		    str_in(rein_str(c->top->name), "scp pscp sftp sshfs"))
 			ssh_setting(cx, c, &c->got[i]);
 	if (cmd_notes(c->top, "rpc") || str_is(rein_str(c->top->name), "grpcurl"))
 		rpc_words(cx, c);
