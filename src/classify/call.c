@@ -292,6 +292,56 @@ static void fetched_build(struct ctx *cx, const struct call *c, uint8_t handler)
 		     "builds or runs a tree that was downloaded just now");
 }
 
+/*
+ * eval "$(direnv hook bash)", source <(kubectl completion bash): what an installed program prints
+ * for the shell to take is the program's own code, and no worse than running it.
+ */
+static bool prints_own_code(const struct call *c)
+{
+	static const struct {
+		const char *programs, *words;
+	} hooks[] = {
+		{"direnv", "hook"},
+		{"pyenv rbenv nodenv jenv goenv plenv phpenv starship zoxide atuin oh-my-posh",
+		 "init virtualenv-init"},
+		{"fnm opam", "env"},
+		{"brew", "shellenv"},
+		{"conda mamba micromamba", "shell shell.bash shell.zsh shell.fish shell.posix"},
+		{"mise rtx", "activate"},
+		{"thefuck", "--alias"},
+		{"minikube", "docker-env podman-env"},
+	};
+	struct rein_str name = rein_str(c->top->name);
+
+	for (size_t i = 1; i < c->argc; i++)
+		if (!is_literal(c->argv[i].s))
+			return false;
+	if (str_in(name, "ssh-agent dircolors"))
+		return !c->ops.n && c->rest >= c->argc;
+	if (c->argc < 2 || c->argc > 8)
+		return false;
+	if (str_in(c->argv[1].s, "completion completions"))
+		return c->cmd->level < REIN_LEVEL_DANGEROUS;
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (str_in(name, hooks[i].programs) && str_in(c->argv[1].s, hooks[i].words))
+			return true;
+	return false;
+}
+
+/*
+ * Programs that can be told to do more while they run, by a terminal or by files they read by
+ * themselves (a repository's configuration): with another user's rights even one that only shows
+ * something is no reader.
+ */
+static void more_rights(struct ctx *cx, const struct know_cmd *cmd, struct range at)
+{
+	if (cmd->handler == HANDLE_shell || cmd->handler == HANDLE_interp ||
+	    cmd->handler == HANDLE_vim || cmd->handler == HANDLE_git || cmd_notes(cmd, "pager") ||
+	    str_is(rein_str(cmd->name), "man"))
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
+		     "can be told to do more as another user");
+}
+
 struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *v, size_t n,
 		      struct io *io)
 {
@@ -317,6 +367,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 				role_effect(cx, &c, c.got[i].opt->role, &c.got[i].val);
 		return data_unknown(0);
 	}
+	if (cx->privileged)
+		more_rights(cx, cmd, v[0].at);
 	cx->seen = 0;
 	if (c.acts & ACT_DRY)
 		cx->dry++;
@@ -327,6 +379,8 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 		if (cmd_notes(c.cmd, "copy") && !(c.acts & ACT_RDONLY))
 			d.taint |= TAINT_STORE;
 	}
+	if (!d.known && prints_own_code(&c))
+		d = data_known(STR(""));
 	fetched_build(cx, &c, h);
 	carry_call(cx, &c, h);
 	if (c.acts & ACT_DRY)

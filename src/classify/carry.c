@@ -133,6 +133,8 @@ void carry_call(struct ctx *cx, struct call *c, uint8_t handler)
 {
 	bool services = !handler || handler == HANDLE_verbs || handler == HANDLE_make;
 
+	if (cmd_notes(c->top, "filter")) /* yq eval-all '…': an expression of its own */
+		return;
 	if (services || handler == HANDLE_npmrun)
 		carry_shell(cx, c->argv, c->rest < c->argc ? c->rest : c->argc, wants_shell(c));
 	if (c->rest >= c->argc && (services || handler == HANDLE_kubectl) && may_carry(c))

@@ -27,8 +27,10 @@ static bool calls_by_value(const struct code *c, size_t k)
 				return true;
 	if (t->kind == TOK_NAME && code_lang_is(c, LANG_PHP))
 		return k && code_punct(c, k - 1, '$') && code_punct(c, k + 1, '(');
-	return t->kind == TOK_STR && code_lang_is(c, LANG_NODE | LANG_PYTHON) && k && code_punct(c, k - 1, '[') &&
-	       code_punct(c, k + 1, ']') && code_punct(c, k + 2, '(') && code_acts(c, t->s);
+	return t->kind == TOK_STR && code_lang_is(c, LANG_NODE | LANG_PYTHON) && k &&
+	       code_punct(c, k - 1, '[') && code_punct(c, k + 1, ']') &&
+	       code_punct(c, k + 2, '(') &&
+	       (code_acts(c, t->s) || (code_lang_is(c, LANG_NODE) && code_may_act(c, t->s)));
 }
 
 /* os.environ["X"], process.env.X, $ENV{X}, getenv("X"): one that holds a credential */
@@ -128,7 +130,8 @@ static bool may_do_harm(struct rein_str text)
 /* __builtins__, x.__class__ */
 static void behind_language(struct code *c, struct rein_str name)
 {
-	if (name.n > 4 && str_starts(name, "__") && !str_in(name, "__name__ __file__ __version__ __future__"))
+	if (name.n > 4 && str_starts(name, "__") &&
+	    !str_in(name, "__name__ __file__ __version__ __future__ __dirname __filename __DIR__"))
 		code_say(c, REIN_LEVEL_RISKY, name, "code that reaches behind the language");
 	if (str_has(name, ".__") && !str_has(name, "__version__") && !str_has(name, "__file__") &&
 	    !str_has(name, "__name__") && !str_has(name, "__doc__"))

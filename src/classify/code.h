@@ -9,7 +9,7 @@
 
 enum sink {
 	SINK_NONE,
-	SINK_SHELL,  /* first argument is shell code, or a list is an argv */
+	SINK_SHELL, /* first argument is shell code, or a list is an argv */
 	SINK_RDEL,
 	SINK_DEL,
 	SINK_OPEN,
@@ -23,6 +23,7 @@ enum sink {
 	SINK_ENV,
 	SINK_RISKY,
 	SINK_ATTR,
+	SINK_OUT, /* prints, or writes a file where it is given one */
 };
 
 enum tok_kind { TOK_NAME, TOK_STR, TOK_NUM, TOK_PUNCT };
@@ -113,6 +114,16 @@ bool code_is_call(const struct code *c, size_t k);
 /* The first literal argument of the call whose name is token k. False: not literal. */
 bool code_literal(const struct code *c, size_t k, struct rein_str *ret, size_t *after);
 void code_say(struct code *c, enum rein_level level, struct rein_str what, const char *why);
+/* codepath.c */
+/* Argument i of the call whose name is token k, or the one with such a keyword: as text, a hole for
+ * what is not known. */
+bool code_argument(struct code *c, size_t k, size_t i, const char *keyword, struct rein_str *ret);
+struct rein_str code_receiver(struct code *c,
+			      size_t k); /* what the method that is token k is called on */
+bool code_is_path(struct code *c,
+		  size_t k); /* it is called on a path and not on a text or a table */
+struct rein_str code_value(struct code *c,
+			   size_t k); /* of the expression that begins with token k */
 /* codealias.c */
 void code_resolve(struct code *c); /* names in the tokens become what they stand for */
 

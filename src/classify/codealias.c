@@ -113,8 +113,12 @@ static void node_require(struct code *c, size_t k, unsigned *n)
 	if (!code_punct(c, k + 1, '(') || k + 2 >= c->n || c->t[k + 2].kind != TOK_STR || !code_punct(c, k + 3, ')'))
 		return;
 	mod = module(c, c->t[k + 2].s);
-	if (name(c, k + 4) && c->t[k + 4].s.n && c->t[k + 4].s.p[0] == '.')
+	if (name(c, k + 4) && c->t[k + 4].s.n && c->t[k + 4].s.p[0] == '.') {
 		c->t[k + 4].s = joined(c, mod, c->t[k + 4].s);
+		if (code_punct(c, k + 5, '(')) /* y = require("x").f(…) is what f gives */
+			return;
+		mod = c->t[k + 4].s;
+	}
 	if (k >= 2 && code_punct(c, k - 1, '=') && name(c, k - 2))
 		add(c, c->t[k - 2].s, mod, n);
 	if (k < 2 || !code_punct(c, k - 1, '=') || !code_punct(c, k - 2, '}'))
@@ -175,7 +179,8 @@ void code_resolve(struct code *c)
 			node_require(c, k, &n);
 		if (name(c, k) && code_punct(c, k + 1, '=') && name(c, k + 2) && !code_punct(c, k + 3, '(')) {
 			rewrite(c, &c->t[k + 2]);
-			if (memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) || acts(c->t[k + 2].s)) {
+			if (memchr(c->t[k + 2].s.p, '.', c->t[k + 2].s.n) || acts(c->t[k + 2].s) ||
+			    str_is(c->t[k + 2].s, "open")) {
 				add(c, c->t[k].s, c->t[k + 2].s, &n); /* f = os.remove, o = os */
 				if (acts(c->t[k + 2].s)) {
 					k += 2;

@@ -48,6 +48,13 @@ bool code_is_call(const struct code *c, size_t k)
 {
 	if (code_punct(c, k + 1, '('))
 		return true;
+	/* exec @ARGV, exec { $file } @ARGV (not eval {…}, which only catches errors); exec *ARGV */
+	if (code_lang_is(c, LANG_PERL) &&
+	    (code_punct(c, k + 1, '@') ||
+	     (code_punct(c, k + 1, '{') && str_in(c->t[k].s, "exec system"))))
+		return true;
+	if (code_lang_is(c, LANG_RUBY) && code_punct(c, k + 1, '*') && code_acts(c, c->t[k].s))
+		return true;
 	return code_lang_is(c, LANG_RUBY | LANG_PERL | LANG_PHP | LANG_LUA) && k + 1 < c->n &&
 	       (c->t[k + 1].kind == TOK_STR || c->t[k + 1].kind == TOK_NAME ||
 		(c->t[k + 1].kind == TOK_NUM && code_lang_is(c, LANG_PERL)) || code_punct(c, k + 1, '$') ||
@@ -108,49 +115,67 @@ static void shell_call(struct code *c, size_t k)
 	code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "code that runs a program that is not known");
 }
 
-/* fs.rmSync(x), FileUtils.rm_rf(x): the path is what is given, not what it is called on. */
-static bool takes_path(struct rein_str name)
+/* Path("x").unlink(), p.write_text(…): the path is what it is called on. */
+static bool called_on_path(struct code *c, size_t k)
 {
-	return str_ends(name, "Sync") ||
-	       str_in(name, ".rm_rf .rm_r .remove_dir .remove_entry .remove_entry_secure");
+	static const char modules[] = "os fs shutil io fs.promises fsPromises node:fs File Dir "
+				      "FileUtils Deno Bun IO posix";
+	struct rein_str name = c->t[k].s, last;
+	const char *dot = name.n ? memrchr(name.p, '.', name.n) : NULL;
+
+	if (!dot || str_in(str_to(name, (size_t)(dot - name.p)), modules))
+		return false;
+	last = str_from(name, (size_t)(dot - name.p) + 1);
+	if (code_lang_is(c, LANG_PYTHON))
+		return str_in(last, "unlink rmdir touch mkdir write_text write_bytes read_text "
+				    "read_bytes symlink_to "
+				    "hardlink_to rmtree") ||
+		       (str_in(last, "open rename replace chmod") &&
+			code_is_path(c, k)); /* not a text's, a table's */
+	return code_lang_is(c, LANG_RUBY) &&
+	       (str_in(last, "unlink rmdir rmtree mkpath") ||
+		(str_in(last, "write binwrite delete rename") && code_is_path(c, k)));
+}
+
+/* Which argument is the path, where it is not the first. */
+static size_t path_place(const struct code *c, struct rein_str name)
+{
+	static const struct {
+		unsigned langs;
+		uint8_t place;
+		const char *names;
+	} rows[] = {
+		{LANG_PYTHON, 1, "torch.save"},
+		{LANG_RUBY | LANG_PERL, 1,
+		 "chmod File.chmod FileUtils.chmod FileUtils.chmod_R sysopen"},
+		{LANG_RUBY | LANG_PERL, 2,
+		 "chown File.chown FileUtils.chown FileUtils.chown_R utime"},
+		{LANG_R, 1,
+		 "writeLines write.csv write.csv2 write.table write_csv readr.write_csv fwrite "
+		 "data.table.fwrite saveRDS "
+		 "dput dump"},
+		{LANG_R, 99, "cat save"}, /* by its keyword only */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (code_lang_is(c, rows[i].langs) && str_in(name, rows[i].names))
+			return rows[i].place;
+	return 0;
 }
 
 static struct field path_arg(struct code *c, size_t k)
 {
 	struct rein_str name = c->t[k].s;
 	struct field f = {.s = STR("\001"), .at = c->at};
-	bool method = name.n && name.p[0] == '.';
-	size_t after;
 
-	if (method && !str_starts(name, ".write_") && !str_ends(name, "link_to") &&
-	    code_literal(c, k, &f.s, &after))
-		return f;
-	f.s = STR("\001");
-	if (method && !(takes_path(name) && code_punct(c, k + 1, '(') && !code_punct(c, k + 2, ')'))) {
-		/* Path("x").unlink(): the string before it */
-		for (size_t j = k; j-- > 0 && k - j < 8;)
-			if (c->t[j].kind == TOK_STR) {
-				f.s = c->t[j].s;
-				return f;
-			}
-	}
-	if (code_literal(c, k, &f.s, &after))
-		return f;
-	if (k + 2 < c->n && c->t[k + 1].kind == TOK_PUNCT) {
-		/* os.path.join("/a", x), glob("…"), expanduser("~"): the first string inside */
-		for (size_t j = k + 2; j < c->n && j < k + 8 && !code_punct(c, j, ')'); j++)
-			if (c->t[j].kind == TOK_STR &&
-			    !(j > 1 && str_in(c->t[j - 2].s, "require import"))) {
-				struct sbuf t = {.a = c->cx->a};
-
-				sbuf_str(&t, c->t[j].s);
-				if (!code_punct(c, j + 1, ')'))
-					sbuf_char(&t, HOLE);
-				f.s = sbuf_view(&t);
-				break;
-			}
-	}
-	if (f.s.n && f.s.p[0] == '~') {
+	if (str_in(name, "Path pathlib.Path pathlib.PurePath"))
+		f.s = code_value(c, k);
+	else if (called_on_path(c, k))
+		f.s = code_receiver(c, k);
+	else if (!code_argument(c, k, path_place(c, name), "file path filename name src target",
+				&f.s))
+		f.s = STR("\001");
+	if (f.s.n && f.s.p[0] == '~' && (f.s.n == 1 || f.s.p[1] == '/')) {
 		struct sbuf t = {.a = c->cx->a};
 
 		sbuf_str(&t, c->cx->home);
@@ -160,42 +185,80 @@ static struct field path_arg(struct code *c, size_t k)
 	return f;
 }
 
-/* open(path, mode), open(my $fh, "<", path), open("> path") */
+static void open_effect(struct code *c, struct field *f, bool write, bool append)
+{
+	if (write)
+		effect_write(c->cx, f, append);
+	else if (!has_hole(f->s) || f->s.n > 1)
+		effect_read(c->cx, f);
+}
+
+/* open(F, "> path"), open(my $fh, ">", path), open(F, "command |") */
+static void perl_open(struct code *c, size_t k)
+{
+	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	struct rein_str how = STR(""), path;
+	struct field f = {.at = c->at};
+	size_t mode = 0;
+
+	if (!code_argument(c, k, 1, NULL, &how))
+		return;
+	while (mode < how.n && strchr("<>+|- ", how.p[mode]))
+		mode++;
+	f.s = str_from(how, mode);
+	if ((!f.s.n || f.s.p[0] == ':') && code_argument(c, k, 2, NULL, &path))
+		f.s = path;
+	if (str_starts(how, "|") || str_starts(how, "-|") || str_ends(how, "|")) {
+		code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
+		run_text(c->cx, f.s, c->at, &io);
+		return;
+	}
+	/* a hole in front may hold the mode */
+	open_effect(c, &f,
+		    (how.n && how.p[0] == HOLE) || memchr(how.p, '>', mode) ||
+			    memchr(how.p, '+', mode),
+		    str_starts(how, ">>"));
+}
+
+/* open(path, mode) */
 static void open_call(struct code *c, size_t k)
 {
-	struct field f = path_arg(c, k);
-	bool write = false, append = false;
-	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	bool method = called_on_path(c, k);
+	struct rein_str mode = STR("r");
+	struct field f;
 
-	for (size_t j = k + 1; j < c->n && j < k + 14; j++) {
-		if (code_punct(c, j, ')') || code_punct(c, j, ';'))
-			break;
-		if (c->t[j].kind != TOK_STR)
-			continue;
-		if (str_in(c->t[j].s, "w wb w+ wt x xb r+ >") || str_starts(c->t[j].s, ">"))
-			write = true;
-		if (str_in(c->t[j].s, "a ab a+ >>"))
-			write = append = true;
-		if (code_lang_is(c, LANG_PERL) &&
-		    (str_in(c->t[j].s, "|- -|") || str_ends(c->t[j].s, "|") || str_starts(c->t[j].s, "|"))) {
-			code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
-			run_text(c->cx, c->t[j].s, c->at, &io);
+	if (code_lang_is(c, LANG_PERL)) {
+		perl_open(c, k);
+		return;
+	}
+	f = path_arg(c, k);
+	/* open(*words): which of them is the mode nobody sees */
+	for (size_t j = k + 2;
+	     code_lang_is(c, LANG_PYTHON) && j < c->n && j < k + 40 && !code_punct(c, j, ')'); j++)
+		if (code_punct(c, j, '*') &&
+		    (code_punct(c, j - 1, '(') || code_punct(c, j - 1, ','))) {
+			effect_write(c->cx, &f, false);
+			return;
 		}
-		if (code_lang_is(c, LANG_PERL) && !str_in(c->t[j].s, "< > >> +< <:utf8 >:utf8"))
-			f.s = c->t[j].s;
-		if (code_lang_is(c, LANG_RUBY) && str_starts(c->t[j].s, "|"))
-			code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
+	if (code_lang_is(c, LANG_RUBY) && str_starts(f.s, "|"))
+		code_say(c, REIN_LEVEL_DANGEROUS, c->t[k].s, "opens a pipe to a program");
+	if (!code_argument(c, k, method ? 0 : 1, "mode", &mode))
+		mode = STR("r");
+	if (str_is(c->t[k].s, "os.open")) { /* flags, not letters */
+		bool reads = false;
+
+		for (size_t j = k; j < c->n && j < k + 16; j++) {
+			reads |= c->t[j].kind == TOK_NAME && str_is(c->t[j].s, "os.O_RDONLY");
+			if (code_punct(c, j, ')'))
+				break;
+		}
+		mode = reads ? STR("r") : STR("w");
 	}
-	if (f.s.n && f.s.p[0] == '<')
-		f.s = str_from(f.s, 1);
-	while (f.s.n && (f.s.p[0] == '>' || f.s.p[0] == ' ')) {
-		write = true;
-		f.s = str_from(f.s, 1);
-	}
-	if (write)
-		effect_write(c->cx, &f, append);
-	else if (!has_hole(f.s) || f.s.n > 1)
-		effect_read(c->cx, &f);
+	open_effect(c, &f,
+		    has_hole(mode) || memchr(mode.p, 'w', mode.n) || memchr(mode.p, 'a', mode.n) ||
+			    memchr(mode.p, 'x', mode.n) || memchr(mode.p, '+', mode.n) ||
+			    memchr(mode.p, 'c', mode.n),
+		    mode.n && mode.p[0] == 'a');
 }
 
 /* deleteIndex, drop_database, clearObjects: a verb and a noun on some object */
@@ -218,41 +281,51 @@ static bool names_destruction(struct rein_str name)
 /* os.replace(a, b), shutil.copy(a, b): where it goes to */
 static void second_path(struct code *c, size_t k)
 {
-	struct rein_str name = c->t[k].s, arg;
-	struct rein_str last = code_last(name);
+	struct rein_str last = code_last(c->t[k].s);
 	struct field f = {.at = c->at};
-	size_t after;
 
-	if (!str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync cpSync symlink "
-			  "symlinkSync mv cp cp_r") ||
-	    !code_literal(c, k, &arg, &after) || !code_punct(c, after, ',') || after + 1 >= c->n ||
-	    c->t[after + 1].kind != TOK_STR)
-		return;
-	f.s = c->t[after + 1].joined ? STR("\001") : c->t[after + 1].s;
-	effect_write(c->cx, &f, false);
+	if (str_in(last, "rename replace move copy copy2 copyfile copytree renameSync copyFileSync "
+			 "cpSync symlink "
+			 "symlinkSync mv cp cp_r link ln ln_s ln_sf install copy_stream "
+			 "move_uploaded_file") &&
+	    code_argument(c, k, called_on_path(c, k) ? 0 : 1, "dst dest", &f.s))
+		effect_write(c->cx, &f, false);
 }
 
 /* Methods of things whose path stands before them, or that only write when they are given one. */
 static void one_method(struct code *c, size_t k)
 {
-	struct rein_str name = c->t[k].s, arg;
+	struct rein_str name = c->t[k].s;
 	struct field f = {.at = c->at};
-	bool path = k > 3 && c->t[k - 2].kind == TOK_STR && str_in(c->t[k - 4].s, "Path pathlib.Path");
-	size_t after;
 
-	if (path && str_in(name, ".rename .replace .open .chmod")) {
-		f.s = c->t[k - 2].s;
-		if (str_is(name, ".chmod"))
-			effect_attr(c->cx, &f, false, false);
-		else if (!str_is(name, ".open") ||
-			 (code_literal(c, k, &arg, &after) && str_in(arg, "w wb a ab w+ x r+")))
+	if (code_lang_is(c, LANG_RUBY) && str_in(code_last(name), "write binwrite delete") &&
+	    called_on_path(c, k)) {
+		f.s = code_receiver(c, k);
+		if (str_is(code_last(name), "delete"))
+			effect_delete(c->cx, &f, false);
+		else
 			effect_write(c->cx, &f, false);
 	}
+	if (str_in(code_last(name), "rename replace chmod open") && called_on_path(c, k)) {
+		f.s = code_receiver(c, k);
+		if (str_is(code_last(name), "chmod")) {
+			effect_attr(c->cx, &f, false, false);
+		} else if (str_is(code_last(name), "open")) {
+			open_call(c, k);
+		} else {
+			effect_write(c->cx, &f, false);
+			second_path(c, k);
+		}
+	}
 	if (code_lang_is(c, LANG_PYTHON) &&
-	    (str_ends(name, ".to_csv") || str_ends(name, ".to_parquet") || str_ends(name, ".to_json") ||
-	     str_ends(name, ".to_excel") || str_ends(name, ".to_pickle")) &&
-	    code_literal(c, k, &f.s, &after))
+	    str_in(code_last(name), "to_csv to_parquet to_json to_excel to_pickle to_feather "
+				    "to_hdf to_html to_markdown to_xml "
+				    "to_stata to_orc to_latex to_file savefig tofile") &&
+	    code_argument(c, k, 0, "path path_or_buf fname buf", &f.s))
 		effect_write(c->cx, &f, false);
+	if (code_lang_is(c, LANG_PYTHON) && str_is(code_last(name), "to_sql"))
+		fact(c->cx, REIN_FACT_SQL, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->at, NULL,
+		     "writes a table");
 	if (code_lang_is(c, LANG_NODE) && str_ends(name, ".constructor"))
 		code_say(c, REIN_LEVEL_DANGEROUS, name, "code that builds and runs other code");
 }
@@ -268,6 +341,9 @@ static void other_call(struct code *c, size_t k)
 	    code_acts(c, arg))
 		code_say(c, REIN_LEVEL_DANGEROUS, arg, "hides a call behind another name");
 	one_method(c, k);
+	if (str_in(name, "timeit.timeit timeit.repeat") && code_literal(c, k, &arg, &after) &&
+	    c->cx->depth < 8)
+		code_scan(c->cx, "python", arg, c->at);
 	if (code_may_act(c, name))
 		code_say(c, REIN_LEVEL_RISKY, name, "a call that is not known to only read");
 	if (names_destruction(name))
@@ -304,6 +380,10 @@ void code_call(struct code *c, size_t k)
 		c->saw |= SAW_DECODE;
 		return;
 	}
+	/* import socket: what is called in it counts */
+	if (s == SINK_NET && code_lang_is(c, LANG_PYTHON) && str_is(name, "socket") &&
+	    !code_is_call(c, k))
+		return;
 	if (s == SINK_NET) {
 		c->saw |= SAW_NET;
 		fact(c->cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->at,
@@ -328,7 +408,11 @@ void code_call(struct code *c, size_t k)
 			code_say(c, REIN_LEVEL_DANGEROUS, name, "hides a call behind another name");
 		return;
 	}
-	if (!code_is_call(c, k)) {
+	if (s == SINK_OPEN && code_lang_is(c, LANG_PYTHON) && !code_is_call(c, k) &&
+	    !code_punct(c, k + 1, '=')) /* map(open, …) */
+		code_say(c, REIN_LEVEL_RISKY, name, "hides a call behind another name");
+	if (!code_is_call(c, k) &&
+	    !(code_lang_is(c, LANG_RUBY) && called_on_path(c, k))) { /* Pathname("x").rmtree */
 		if (s == SINK_DEL && code_lang_is(c, LANG_PERL)) /* of $_ */
 			code_say(c, REIN_LEVEL_DANGEROUS, name,
 				 "deletes files that are only known when it runs");
@@ -357,6 +441,11 @@ void code_call(struct code *c, size_t k)
 		f = path_arg(c, k);
 		effect_write(c->cx, &f, false);
 		second_path(c, k);
+		return;
+	case SINK_OUT:
+		f = path_arg(c, k);
+		if (f.s.n > 1 || !has_hole(f.s)) /* without one it prints */
+			effect_write(c->cx, &f, false);
 		return;
 	case SINK_MAKE:
 		f = path_arg(c, k);

@@ -34,7 +34,7 @@ static const struct sink_name sinks[] = {
 	S("io.popen", SINK_SHELL), S("Bun.spawn", SINK_SHELL), S("Deno.run", SINK_SHELL),
 	S("Deno.Command", SINK_SHELL), S("System.cmd", SINK_SHELL), S("qx", SINK_SHELL),
 	S("Runtime.getRuntime", SINK_SHELL), S("system2", SINK_SHELL), S("shell", SINK_SHELL),
-	S("shutil.rmtree", SINK_RDEL), S("rmtree", SINK_RDEL), S("remove_tree", SINK_RDEL),
+	S("shutil.rmtree", SINK_RDEL), S("rmtree", SINK_RDEL), S(".rmtree", SINK_RDEL), S("remove_tree", SINK_RDEL),
 	S(".rm_rf", SINK_RDEL), S(".rm_r", SINK_RDEL), S(".remove_dir", SINK_RDEL),
 	S(".remove_entry_secure", SINK_RDEL), S(".remove_entry", SINK_RDEL), S(".rmSync", SINK_RDEL),
 	S("rmSync", SINK_RDEL), S("fs.rm", SINK_RDEL), S(".rmdirSync", SINK_RDEL),
@@ -50,16 +50,28 @@ static const struct sink_name sinks[] = {
 	S("os.truncate", SINK_DEL), S("truncate", SINK_DEL), S("symlink", SINK_WRITE),
 	S("os.rename", SINK_WRITE), S("os.replace", SINK_WRITE),
 	S("shutil.move", SINK_WRITE), S(".renameSync", SINK_WRITE), S("rename", SINK_WRITE),
+	S("IO.binwrite", SINK_WRITE), S("File.binwrite", SINK_WRITE), S("File.rename", SINK_WRITE),
+	S("File.symlink", SINK_WRITE), S("File.link", SINK_WRITE), S("FileUtils.ln_s", SINK_WRITE),
+	S("FileUtils.ln_sf", SINK_WRITE), S("FileUtils.ln", SINK_WRITE), S("FileUtils.install", SINK_READ),
+	S("FileUtils.mkdir_p", SINK_MAKE), S("FileUtils.mkdir", SINK_MAKE), S("FileUtils.makedirs", SINK_MAKE),
+	S("FileUtils.chmod", SINK_ATTR), S("FileUtils.chmod_R", SINK_ATTR), S("FileUtils.chown", SINK_ATTR),
+	S("FileUtils.chown_R", SINK_ATTR), S("File.chown", SINK_ATTR), S("IO.copy_stream", SINK_READ),
+	S("stdout.reopen", SINK_OPEN), S("stderr.reopen", SINK_OPEN), S("SplFileObject", SINK_OPEN),
 	S("FileUtils.mv", SINK_WRITE), S("FileUtils.cp_r", SINK_READ), S("FileUtils.cp", SINK_READ),
 	S("shutil.copy", SINK_READ), S("shutil.copy2", SINK_READ), S(".copyFileSync", SINK_READ),
 	S(".cpSync", SINK_READ), S("shutil.copyfile", SINK_READ), S("shutil.copytree", SINK_READ),
 	S("shutil.make_archive", SINK_WRITE), S(".truncateSync", SINK_WRITE),
 	S("open", SINK_OPEN), S("builtins.open", SINK_OPEN), S("File.open", SINK_OPEN), S("fopen", SINK_OPEN),
-	S("io.open", SINK_OPEN),
+	S("io.open", SINK_OPEN), S("io.FileIO", SINK_OPEN), S("gzip.GzipFile", SINK_OPEN), S("bz2.BZ2File", SINK_OPEN),
+	S("lzma.LZMAFile", SINK_OPEN), S("zipfile.ZipFile", SINK_OPEN), S("logging.FileHandler", SINK_WRITE),
+	S("io.output", SINK_WRITE), S("torch.load", SINK_RISKY), S("yaml.UnsafeLoader", SINK_DYN),
+	S("logging.config.fileConfig", SINK_DYN), S("logging.config.dictConfig", SINK_DYN), S("breakpoint", SINK_RISKY),
+	S("get_ipython", SINK_DYN),
 	S("os.open", SINK_OPEN), S("codecs.open", SINK_OPEN), S("gzip.open", SINK_OPEN),
 	S("bz2.open", SINK_OPEN), S("lzma.open", SINK_OPEN),
-	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE),
-	S("numpy.savetxt", SINK_WRITE),
+	S("np.save", SINK_WRITE), S("np.savetxt", SINK_WRITE), S("numpy.save", SINK_WRITE), S("torch.save", SINK_WRITE),
+	S("numpy.savetxt", SINK_WRITE), S("numpy.savez", SINK_WRITE), S("np.savez", SINK_WRITE),
+	S("numpy.savez_compressed", SINK_WRITE),
 	S(".symlink_to", SINK_WRITE), S(".hardlink_to", SINK_WRITE), S("process.dlopen", SINK_DYN),
 	S("File.new", SINK_OPEN),
 	S("IO.read", SINK_READ), S("IO.readlines", SINK_READ), S("File.read", SINK_READ),
@@ -124,10 +136,16 @@ static const struct sink_name sinks[] = {
 	S("os.kill", SINK_RISKY), S("process.kill", SINK_RISKY), S("kill", SINK_RISKY),
 	S("os.fork", SINK_RISKY), S("fork", SINK_RISKY), S("os.setuid", SINK_RISKY),
 	S("os.setgid", SINK_RISKY), S("syscall", SINK_RISKY),
+	S("call_command", SINK_RISKY), S(".call_command", SINK_RISKY),
 };
 
 /* Names that mean this only in R and Julia. */
 static const struct sink_name science[] = {
+	S("writeLines", SINK_OUT), S("cat", SINK_OUT), S("write.csv", SINK_OUT), S("write.csv2", SINK_OUT), S("write.table", SINK_OUT),
+	S("write_csv", SINK_OUT), S("readr.write_csv", SINK_OUT), S("fwrite", SINK_OUT), S("data.table.fwrite", SINK_OUT),
+	S("saveRDS", SINK_OUT), S("save", SINK_OUT), S("save.image", SINK_WRITE), S("dput", SINK_OUT), S("dump", SINK_OUT),
+	S("sink", SINK_OUT), S("ggsave", SINK_OUT), S("pdf", SINK_OUT), S("png", SINK_OUT), S("svg", SINK_OUT),
+	S("file.copy", SINK_READ), S("file.create", SINK_WRITE), S("file.append", SINK_WRITE), S("file.symlink", SINK_WRITE),
 	S("file.remove", SINK_DEL), S("file.rename", SINK_WRITE), S("download.file", SINK_NET),
 	S("install.packages", SINK_RISKY),
 	S("remotes.install_github", SINK_RISKY), S("devtools.install_github", SINK_RISKY),
@@ -192,6 +210,19 @@ enum sink code_sink(const struct code *c, struct rein_str name)
 		found = sink_in(c, true, name);
 	if (code_lang_is(c, LANG_JULIA) && str_is(name, "rm")) /* R's forgets variables */
 		found = SINK_RDEL;
+	if (code_lang_is(c, LANG_PYTHON) && str_starts(name, "socket.") &&
+	    !str_in(code_last(name), "gethostname inet_aton inet_ntoa inet_pton inet_ntop htons ntohs htonl ntohl"))
+		found = SINK_NET;
+	if (code_lang_is(c, LANG_JULIA) && str_in(name, "touch mkpath"))
+		found = SINK_MAKE;
+	if (code_lang_is(c, LANG_JULIA) && str_in(name, "cp mv"))
+		found = str_is(name, "cp") ? SINK_READ : SINK_WRITE;
+	if (code_lang_is(c, LANG_JULIA) && str_is(name, "write"))
+		found = SINK_OUT;
+	if (code_lang_is(c, LANG_PERL | LANG_PHP) && str_in(name, "link sysopen utime move_uploaded_file"))
+		found = str_is(name, "utime") ? SINK_ATTR : SINK_WRITE;
+	if (code_lang_is(c, LANG_PHP) && str_in(name, "copy touch")) /* elsewhere they are of other things */
+		found = str_is(name, "copy") ? SINK_READ : SINK_MAKE;
 	return found != SINK_NONE ? found : sink_in(c, false, name);
 }
 

@@ -114,6 +114,25 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 	return to;
 }
 
+struct apart apart_begin(struct ctx *cx)
+{
+	struct apart before = {cx->level, cx->reach, cx->incomplete};
+
+	cx->level = REIN_LEVEL_SAFE;
+	cx->reach = REIN_REACH_READONLY;
+	return before;
+}
+
+bool apart_end(struct ctx *cx, const struct apart *before)
+{
+	bool reads = cx->level == REIN_LEVEL_SAFE && cx->reach <= REIN_REACH_READONLY &&
+		     cx->incomplete == before->incomplete;
+
+	cx->level = before->level > cx->level ? before->level : cx->level;
+	cx->reach = before->reach > cx->reach ? before->reach : cx->reach;
+	return reads;
+}
+
 #define LOCAL REIN_REACH_CONTAINED
 #define RONLY REIN_REACH_READONLY
 
@@ -138,6 +157,25 @@ static const char *why_or(const struct know_path *k, const char *other)
 	return k->why ? k->why : other;
 }
 
+/* What other users keep for themselves, or a whole tree of it: root may look into all of that. */
+static bool is_closed(const struct ctx *cx, const struct spot *s)
+{
+	static const char *const dirs[] = {"/root",	 "/home",	 "/var/lib",
+					   "/var/spool", "/var/backups", "/var/mail"};
+
+	if (s->place == PLACE_UNKNOWN || s->place == PLACE_SYSTEM_ROOT ||
+	    s->place == PLACE_HOME_ROOT)
+		return true;
+	if (s->place <= PLACE_TMP_ROOT ||
+	    (cx->home.n > 1 && str_starts(s->path, "/home/") && s->place == PLACE_HOME &&
+	     s->path.n > cx->home.n && !memcmp(s->path.p, cx->home.p, cx->home.n)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (str_starts(s->path, dirs[i]))
+			return true;
+	return false;
+}
+
 void effect_read(struct ctx *cx, const struct field *f)
 {
 	struct spot s;
@@ -145,6 +183,10 @@ void effect_read(struct ctx *cx, const struct field *f)
 
 	if (!f->s.n)
 		return;
+	/* lynx -dump https://… | sh: an address where others take a file */
+	if (str_starts(f->s, "http://") || str_starts(f->s, "https://") ||
+	    str_starts(f->s, "ftp://"))
+		cx->seen |= TAINT_NET;
 	s = path_spot(cx, f->s);
 	if (s.place == PLACE_DATA || (s.place == PLACE_NULL && !s.secret))
 		return;
@@ -165,6 +207,9 @@ void effect_read(struct ctx *cx, const struct field *f)
 		cx->seen |= TAINT_NET;
 		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE, f->at,
 		     show(cx, f->s), "opens a network connection from the shell");
+	} else if (cx->privileged && is_closed(cx, &s)) {
+		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, RONLY, f->at, show(cx, f->s),
+		     "reads as another user what is closed to this one");
 	} else {
 		fact(cx, REIN_FACT_READ, REIN_LEVEL_SAFE, RONLY, f->at, show(cx, f->s), "reads");
 	}
@@ -564,6 +609,23 @@ static bool path_is_tame(struct ctx *cx, struct rein_str s)
 	return true;
 }
 
+/* Besides, directories of the workspace itself: what lies there could be run by its path just as
+ * well. */
+static bool path_is_own(struct ctx *cx, struct rein_str s)
+{
+	while (s.n) {
+		const char *colon = memchr(s.p, ':', s.n);
+		struct rein_str dir = colon ? str_to(s, (size_t)(colon - s.p)) : s;
+		enum place p = path_is_tame(cx, dir) ? PLACE_WORKSPACE : path_spot(cx, dir).place;
+
+		if (!dir.n || dir.p[0] == '.' || !(dir.p[0] == '/' || dir.p[0] == HOLE) ||
+		    (p != PLACE_WORKSPACE && p != PLACE_REGEN))
+			return false;
+		s = str_from(s, dir.n + 1);
+	}
+	return true;
+}
+
 /* A variable that the commands after it will see. */
 void effect_env(struct ctx *cx, struct rein_str name, const struct field *value, struct range at)
 {
@@ -578,6 +640,11 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 	}
 	if (str_is(name, "PATH") && value && path_is_tame(cx, value->s))
 		return;
+	if (str_is(name, "PATH") && value && path_is_own(cx, value->s)) {
+		fact(cx, REIN_FACT_ENVIRONMENT, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),
+		     "runs programs of the workspace in the place of others");
+		return;
+	}
 	if ((str_is(name, "HISTFILE") && value && (str_is(value->s, "/dev/null") || !value->s.n)) ||
 	    (str_in(name, "HISTSIZE HISTFILESIZE") && value && str_is(value->s, "0"))) {
 		fact(cx, REIN_FACT_PROTECTION, REIN_LEVEL_DANGEROUS, LOCAL, at, show(cx, name),
@@ -597,6 +664,9 @@ void effect_env(struct ctx *cx, struct rein_str name, const struct field *value,
 	/* an address is a credential when a password is in it */
 	if (e->cls == KENV_SECRET && value && str_ends(name, "_URL") &&
 	    !memchr(value->s.p, '@', value->s.n))
+		return;
+	/* PGPASSWORD=x psql: how a client is given what it logs in with */
+	if (str_in(name, "PGPASSWORD MYSQL_PWD REDISCLI_AUTH"))
 		return;
 	if (e->cls == KENV_SECRET && value && value->s.n && is_literal(value->s)) {
 		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, LOCAL, at, show(cx, name),

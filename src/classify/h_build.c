@@ -248,7 +248,9 @@ struct data h_java(struct ctx *cx, struct call *c)
 		if (c->got[i].opt->role == ROLE_PROG)
 			role_effect(cx, c, ROLE_PROG, &c->got[i].val);
 	if (jar && str_is(str_base(jar->val.s), "jenkins-cli.jar")) {
-		verbs_effect(cx, "jenkins", c->ops.v, c->ops.n, true, false);
+		/* the console of a job is its log */
+		if (!c->ops.n || !str_is(c->ops.v[0].s, "console"))
+			verbs_effect(cx, "jenkins", c->ops.v, c->ops.n, true, false);
 		return data_unknown(TAINT_NET);
 	}
 	if (jar)

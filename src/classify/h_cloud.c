@@ -44,6 +44,11 @@ static void fetched_files(struct ctx *cx, struct call *c, size_t from)
 		effect_write(cx, &c->argv[c->argc - 1], false);
 	if (!fetches)
 		return;
+	for (size_t i = 0; i < c->ops.n && i < 5;
+	     i++) /* gh run download: to here, where no place is named */
+		if (str_is(c->ops.v[i].s, "download"))
+			fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED,
+			     c->ops.v[i].at, NULL, "downloads into the workspace");
 	for (size_t i = 1; i < c->argc; i++) {
 		struct field f = c->argv[i];
 		const char *eq = f.s.n && f.s.p[0] == '-' ? memchr(f.s.p, '=', f.s.n) : NULL;

@@ -44,23 +44,17 @@ static void docker_mount(struct ctx *cx, const struct got *g)
 static bool runs_there(struct ctx *cx, struct call *c, struct field *v, size_t n)
 {
 	const struct know_cmd *k = is_literal(v[0].s) ? know_find(cx, str_base(v[0].s)) : NULL;
-	enum rein_level level = cx->level;
-	enum rein_reach reach = cx->reach;
+	struct apart before = apart_begin(cx);
 	struct data d;
-	bool reads, code = false; /* without any, a shell or interpreter takes what is typed */
+	bool code = false; /* without any, a shell or interpreter takes what is typed */
 
 	for (size_t i = 1; i < n; i++)
 		code |= v[i].s.n && v[i].s.p[0] != '-';
-	cx->level = REIN_LEVEL_SAFE;
-	cx->reach = REIN_REACH_READONLY;
 	cx->remote++;
 	d = exec_argv(cx, v, n, c->io);
 	cx->remote--;
-	reads = !(d.taint & TAINT_SECRET) && cx->level == REIN_LEVEL_SAFE && cx->reach <= REIN_REACH_READONLY &&
-		(code || !k || (k->handler != HANDLE_shell && k->handler != HANDLE_interp));
-	cx->level = level > cx->level ? level : cx->level;
-	cx->reach = reach > cx->reach ? reach : cx->reach;
-	return reads;
+	return apart_end(cx, &before) && !(d.taint & TAINT_SECRET) &&
+	       (code || !k || (k->handler != HANDLE_shell && k->handler != HANDLE_interp));
 }
 
 struct data h_docker(struct ctx *cx, struct call *c)

@@ -174,17 +174,83 @@ static bool find_ends(const struct field *f)
 	return str_is(f->s, ";") || str_is(f->s, "+") || str_is(f->s, "\\+") || str_is(f->s, "\\;");
 }
 
-static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start, uint16_t keys)
+/* What find comes upon below start; made: nothing but what a build makes, and what that is called.
+ */
+static struct field found_below(struct ctx *cx, const struct field *start, struct rein_str made)
 {
-	struct fields v = {0};
-	struct io inner = {.in = data_unknown(0)};
 	struct sbuf path = {.a = cx->a};
 	struct field item = *start;
 
 	sbuf_str(&path, start->s);
 	sbuf_char(&path, '/');
 	sbuf_char(&path, HOLE);
+	if (made.n) {
+		sbuf_char(&path, '/');
+		for (size_t i = 0; i < made.n; i++)
+			sbuf_char(&path, made.p[i] == '*' ? GLOB_STAR : made.p[i]);
+	}
 	item.s = sbuf_view(&path);
+	return item;
+}
+
+/*
+ * find . -name '*.pyc' -delete: does everything that gets as far as token i have a name that only
+ * builds give? The last such name, or nothing. Read as find does: -a binds more than -o, and what
+ * is negated says nothing.
+ */
+static struct rein_str only_made(const struct call *c, size_t first, size_t i)
+{
+	static const char names[] = "*.pyc *.pyo *.py[co] *.o *.obj *.class __pycache__ "
+				    "node_modules .pytest_cache .mypy_cache "
+				    ".ruff_cache .DS_Store *.gcda *.gcno";
+	struct rein_str made = STR(""), way = STR("");
+	bool inside = false, all = true,
+	     not = false; /* of brackets; each way through them has one */
+
+	for (size_t k = first; k < i; k++) {
+		struct rein_str s = c->argv[k].s;
+
+		if (str_in(s, "! -not")) {
+			not = true;
+			continue;
+		}
+		if (str_in(s, "( \\(")) {
+			if (inside || not )
+				return STR("");
+			inside = all = true;
+			way = STR("");
+		} else if (str_in(s, ") \\)")) {
+			all &= way.n > 0;
+			if (all)
+				made = way;
+			inside = false;
+		} else if (str_in(s, "-o -or ,")) {
+			if (inside)
+				all &= way.n > 0;
+			else
+				made = STR(""); /* what comes before it need not hold */
+			way = STR("");
+		} else if (str_in(s, "-name -iname") && k + 1 < i) {
+			k++;
+			if (!not &&str_in(c->argv[k].s, names)) {
+				if (inside)
+					way = c->argv[k].s;
+				else
+					made = c->argv[k].s;
+			}
+		}
+		not = false;
+	}
+	return inside ? STR("") : made;
+}
+
+static size_t find_exec(struct ctx *cx, struct call *c, size_t i, const struct field *start,
+			struct rein_str made, uint16_t keys)
+{
+	struct fields v = {0};
+	struct io inner = {.in = data_unknown(0)};
+	struct field item = found_below(cx, start, made);
+
 	item.taint = TAINT_NAMES | keys;
 	for (; i < c->argc && !find_ends(&c->argv[i]); i++)
 		fields_push(cx, &v, replaced(cx, &c->argv[i], STR("{}"), &item));
@@ -205,7 +271,7 @@ struct data h_find(struct ctx *cx, struct call *c)
 {
 	struct fields starts = {0};
 	uint16_t keys = 0;
-	size_t i = 1;
+	size_t i = 1, first;
 
 	while (i < c->argc && (str_in(c->argv[i].s, "-H -L -P -E -X -x -s -d -f") ||
 			       str_starts(c->argv[i].s, "-O") || str_is(c->argv[i].s, "-D"))) {
@@ -214,26 +280,35 @@ struct data h_find(struct ctx *cx, struct call *c)
 		i++;
 	}
 	for (; i < c->argc && c->argv[i].s.n && !strchr("-(!,", c->argv[i].s.p[0]); i++) {
+		unsigned privileged = cx->privileged;
+
+		cx->privileged = 0; /* names are shown, nothing is opened */
 		effect_read(cx, &c->argv[i]);
+		cx->privileged = privileged;
 		fields_push(cx, &starts, c->argv[i]);
 	}
 	if (!starts.n)
 		fields_push(cx, &starts, field_of(cx, ".", c->argv[0].at));
+	first = i;
 	for (; i < c->argc; i++) {
 		struct rein_str s = c->argv[i].s;
 
 		if (str_is(s, "-delete")) {
+			struct rein_str made = only_made(c, first, i);
+
 			for (size_t k = 0; k < starts.n; k++) {
-				struct field f = starts.v[k];
+				struct field f =
+					made.n ? found_below(cx, &starts.v[k], made) : starts.v[k];
 
 				f.at = c->argv[i].at;
 				effect_delete(cx, &f, true);
 			}
 		} else if (str_in(s, "-exec -execdir -ok -okdir")) {
+			struct rein_str made = only_made(c, first, i);
 			size_t next = i;
 
 			for (size_t k = 0; k < starts.n && cx_step(cx); k++)
-				next = find_exec(cx, c, i + 1, &starts.v[k], keys);
+				next = find_exec(cx, c, i + 1, &starts.v[k], made, keys);
 			i = next;
 		} else if (str_in(s, "-fprint -fprint0 -fls -fprintf") && i + 1 < c->argc) {
 			effect_write(cx, &c->argv[++i], false);

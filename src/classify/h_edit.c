@@ -65,7 +65,11 @@ static void editor_input(struct ctx *cx, const struct call *c)
 		s = str_from(s, line.n + 1);
 		if (str_starts(line, "!") || str_starts(line, ":!"))
 			run_text(cx, str_from(line, line.p[0] == '!' ? 1 : 2), c->argv[0].at, &io);
-		else if (str_has(line, "!"))
+		else if (str_starts(line, "w ") || str_starts(line, "W ")) {
+			struct field to = {.s = str_from(line, 2), .at = c->argv[0].at};
+
+			effect_write(cx, &to, line.p[0] == 'W');
+		} else if (str_has(line, "!"))
 			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, line, "an editor command that runs programs");
 	}
 }
@@ -88,10 +92,27 @@ struct data h_vim(struct ctx *cx, struct call *c)
 
 			run_text(cx, str_from(bang, 1), c->got[i].at, &io);
 		}
+		if (!strcmp(c->got[i].opt->name, "-s") &&
+		    str_in(str_base(c->argv[0].s), "ed red ex")) {
+			if (!str_starts(c->got[i].val.s, "-")) /* theirs takes no value */
+				effect_write(cx, &c->got[i].val, true);
+			continue;
+		}
 		if (c->got[i].opt->role != ROLE_CODE) {
 			role_effect(cx, c, c->got[i].opt->role, &c->got[i].val);
 			continue;
 		}
+		bang = str_starts(bang, "w ") ? str_from(bang, 2) : STR("");
+		if (str_starts(s, "saveas ") || str_starts(s, "write "))
+			bang = str_from(s, str_starts(s, "write ") ? 6 : 7);
+		if (bang.n) {
+			struct field to = field_with(&c->got[i].val, bang);
+
+			effect_write(cx, &to, false);
+		}
+		if (str_has(s, "delete(") || str_has(s, "writefile("))
+			h_fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,
+			       "an editor command that deletes or overwrites a file");
 		if (str_has(s, "!") || str_has(s, "system(") || str_has(s, "term") ||
 		    str_has(s, "py") || str_has(s, "lua"))
 			h_fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, LOCAL, c->got[i].at, s,

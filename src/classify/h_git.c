@@ -297,6 +297,10 @@ struct data h_git(struct ctx *cx, struct call *c)
 	call_base(cx, c);
 	call_effects(cx, c);
 	transports(cx, c);
+	/* rebase --abort, rm --cached: milder than the others of their kind, but no reading */
+	if (c->acts & ACT_RDONLY && str_in(sub, "rebase rm filter-repo filter-branch"))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED, c->sub_at, NULL,
+		     "works in the workspace");
 	if (c->n_chain > 1)
 		sub = rein_str(c->chain[1]->name);
 	if (str_is(sub, "checkout"))

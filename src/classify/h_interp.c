@@ -98,6 +98,13 @@ static struct data run_module(struct ctx *cx, struct call *c, const struct got *
 {
 	struct fields v = {0};
 
+	if (str_in(module->val.s, "build gzip unittest doctest"))
+		fact(cx, REIN_FACT_WRITE, REIN_LEVEL_SAFE, REIN_REACH_CONTAINED, module->at, NULL,
+		     "works in the workspace");
+	if (str_in(module->val.s, "code asyncio") && c->io->piped) { /* they take what is typed */
+		effect_code(cx, &c->io->in, "python", module->at);
+		return h_finish(cx, c);
+	}
 	/* runpy's own word names another module */
 	if (str_in(module->val.s, "cProfile profile trace pdb runpy zipfile tarfile") &&
 	    module_words(cx, c, module))
@@ -147,12 +154,51 @@ static struct rein_str script_program(struct ctx *cx, struct rein_str script)
 	return str_ends(script, "bin/console") ? STR("symfony") : STR("");
 }
 
+/* ipython -c '!rm x', '%run x': lines that are no Python */
+static void ipython_lines(struct ctx *cx, const struct field *f)
+{
+	struct io io = {.in = data_unknown(TAINT_INPUT)};
+	struct rein_str s = f->s;
+
+	while (s.n) {
+		const char *nl = memchr(s.p, '\n', s.n);
+		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s;
+		size_t next = line.n + 1;
+
+		while (line.n && (line.p[0] == ' ' || line.p[0] == '\t'))
+			line = str_from(line, 1);
+		if (line.n && line.p[0] == '!')
+			run_text(cx, str_from(line, 1), f->at, &io);
+		else if (line.n && line.p[0] == '%')
+			h_say(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, f->at, line,
+			      "a command of the interpreter's own");
+		s = str_from(s, next);
+	}
+}
+
+/* The words behind inline code, which it knows by their places only: it may write what it does not
+ * read. */
+static void code_words(struct ctx *cx, struct call *c, bool acts)
+{
+	bool writes = c->acts & ACT_INPLACE; /* perl -i -pe changes the files it is given */
+
+	for (size_t i = 0; acts && i < c->n_got; i++)
+		writes |= c->got[i].opt->role == ROLE_CODE && str_has_ci(c->got[i].val.s, "argv");
+	for (size_t i = 0; i < c->ops.n; i++) {
+		if (writes)
+			effect_modify(cx, &c->ops.v[i]);
+		else
+			effect_read(cx, &c->ops.v[i]);
+	}
+}
+
 struct data h_interp(struct ctx *cx, struct call *c)
 {
 	const struct got *module = call_opt(c, "-m");
 	const char *lang = c->top->lang ? c->top->lang : "unknown";
+	struct apart before = apart_begin(cx);
 	struct rein_str program;
-	bool code = false;
+	bool code = false, acts;
 
 	call_base(cx, c);
 	for (size_t i = 0; i < c->n_got; i++) {
@@ -160,20 +206,17 @@ struct data h_interp(struct ctx *cx, struct call *c)
 
 		if (r == ROLE_CODE)
 			code = true;
+		if (r == ROLE_CODE && str_is(str_base(c->argv[0].s), "ipython"))
+			ipython_lines(cx, &c->got[i].val);
 		if (r != ROLE_NONE && r != ROLE_DATA)
 			role_effect(cx, c, r, &c->got[i].val);
 	}
 	loaded_modules(cx, c, lang);
+	acts = !apart_end(cx, &before);
 	for (size_t i = 1; call_has(c, "-S") && !strcmp(lang, "php") && i < c->argc; i++)
 		rummage_sent(cx, &c->argv[i]); /* php -S 0.0.0.0:80 -t / */
 	if (code) {
-		/* perl -i -pe changes the files it is given */
-		for (size_t i = 0; i < c->ops.n; i++) {
-			if (c->acts & ACT_INPLACE)
-				effect_modify(cx, &c->ops.v[i]);
-			else
-				effect_read(cx, &c->ops.v[i]);
-		}
+		code_words(cx, c, acts);
 		return h_finish(cx, c);
 	}
 	if (module && !strcmp(lang, "python"))

@@ -330,36 +330,51 @@ static void socat_address(struct ctx *cx, struct call *c, const struct field *f,
 		if (comma)
 			v.s.n = (size_t)(comma - v.s.p);
 		run_text(cx, v.s, f->at, &io);
-	} else if (str_in(rein_str(up), "OPEN FILE GOPEN CREATE CREAT PIPE") ||
+	} else if (str_in(rein_str(up), "OPEN FILE GOPEN CREATE CREAT PIPE FIFO") ||
 		   (f->s.n && f->s.p[0] == '/')) {
 		const char *comma;
-		const char *dir;
 
 		if (f->s.p[0] == '/')
 			v.s = f->s;
 		comma = v.s.n ? memchr(v.s.p, ',', v.s.n) : NULL;
-		dir = v.s.n ? memmem(v.s.p, v.s.n, "chdir=", 6) : NULL;
 		if (comma)
 			v.s.n = (size_t)(comma - v.s.p);
-		(void)dir;
-		effect_read(cx, &v);
+		/* the second address is written, and without -u the first one as well */
+		if (str_has(f->s, "rdonly") || (call_has(c, "-u") && f == c->ops.v) ||
+		    (call_has(c, "-U") && f != c->ops.v))
+			effect_read(cx, &v);
+		else
+			effect_write(cx, &v, str_has(f->s, "append"));
 	} else if (!str_in(rein_str(up), "STDIO STDIN STDOUT STDERR - UNIX-CONNECT UNIX PTY FD")) {
 		*net = true;
 		if (str_has(rein_str(up), "LISTEN"))
 			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 			     f->at, show(cx, f->s), "waits for connections from the network");
 	}
-	(void)c;
+}
+
+/* socat -u FILE:log STDOUT, socat -u TCP:host:1 -: nothing but what comes is shown */
+static bool socat_shows(const struct call *c)
+{
+	struct rein_str from, to;
+
+	if (c->ops.n != 2 || !(call_has(c, "-u") || call_has(c, "-U")))
+		return false;
+	from = c->ops.v[call_has(c, "-u") ? 0 : 1].s;
+	to = c->ops.v[call_has(c, "-u") ? 1 : 0].s;
+	return str_in(to, "- STDOUT stdout STDIO stdio") && !str_has_ci(from, "listen") &&
+	       !str_has_ci(from, "recv") && !str_has_ci(from, "bind") && is_literal(from);
 }
 
 struct data h_socat(struct ctx *cx, struct call *c)
 {
 	bool net = false, exec = false;
 
-	fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, c->argv[0].at, NULL,
-	     "joins two channels");
 	for (size_t i = 0; i < c->ops.n; i++)
 		socat_address(cx, c, &c->ops.v[i], &net, &exec);
+	if (exec || !socat_shows(c))
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
+		     c->argv[0].at, NULL, "joins two channels");
 	if (net && exec)
 		fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
 		     c->argv[0].at, NULL, "gives a program to the network");

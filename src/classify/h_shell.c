@@ -103,8 +103,11 @@ struct data h_eval(struct ctx *cx, struct call *c)
 
 struct data h_source(struct ctx *cx, struct call *c)
 {
-	if (!c->ops.n)
+	if (!c->ops.n) { /* fish: … | source */
+		if (c->io->piped)
+			effect_code(cx, &c->io->in, "source", c->argv[0].at);
 		return h_empty();
+	}
 	if (str_in(c->ops.v[0].s, "/dev/stdin /dev/fd/0 /proc/self/fd/0")) {
 		effect_code(cx, &c->io->in, "source", c->ops.v[0].at);
 		return data_unknown(0);
@@ -480,6 +483,11 @@ struct data h_shell(struct ctx *cx, struct call *c)
 			frame.n--;
 		}
 		frame_cut(&frame);
+		if (frame.zero.multi || (has_hole(frame.zero.s) &&
+					 !frame.zero.quoted)) { /* more words may hide in it */
+			frame.n = 0;
+			frame.known = false;
+		}
 		cx->frame = &frame;
 		d = h_run_code(cx, &c->argv[i], c->io);
 		cx->frame = old;
@@ -533,5 +541,10 @@ struct data h_kill(struct ctx *cx, struct call *c)
 		if (str_is(c->argv[i].s, "-1"))
 			fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, c->argv[i].at, "-1",
 			     "stops every process it can");
+	for (size_t i = 0; i < c->ops.n; i++)
+		if (str_is(c->ops.v[i].s, "1"))
+			fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->ops.v[i].at, "1",
+			     "stops the first process, and with it the machine or the container");
 	return data_unknown(0);
 }

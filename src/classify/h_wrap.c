@@ -92,11 +92,24 @@ struct data h_env(struct ctx *cx, struct call *c)
 	return d;
 }
 
+/* sudo -n -u postgres: nothing but who, and whether to ask for a password */
+static bool only_says_who(const struct call *c)
+{
+	if (!str_in(str_base(c->argv[0].s), "sudo doas"))
+		return false;
+	for (size_t i = 0; i < c->n_got; i++)
+		if (!str_in(rein_str(c->got[i].opt->key),
+			    "-n -S -H -k -A -u -g -p --non-interactive --stdin"))
+			return false;
+	return !c->has_unknown && c->rest < c->argc && !is_assignment(c->argv[c->rest].s);
+}
+
 struct data h_sudo(struct ctx *cx, struct call *c)
 {
 	bool shell = call_has(c, "-s") || call_has(c, "-i");
+	struct apart before;
 	struct data d;
-	bool ran;
+	bool ran, reads;
 
 	if (call_has(c, "-e") || str_is(c->argv[0].s, "sudoedit")) {
 		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, NULL, "edits as another user");
@@ -104,8 +117,7 @@ struct data h_sudo(struct ctx *cx, struct call *c)
 			effect_write(cx, &c->argv[i], true);
 		return h_empty();
 	}
-	fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_RISKY, LOCAL, c->argv[0].at, NULL,
-	     "runs as another user");
+	before = apart_begin(cx);
 	for (size_t i = 0; i < c->n_got; i++)
 		if (c->got[i].opt->role == ROLE_CWD) {
 			undo_push_cwd(cx);
@@ -114,6 +126,10 @@ struct data h_sudo(struct ctx *cx, struct call *c)
 	cx->privileged++;
 	d = assigned_command(cx, c->argv + c->rest, c->argc - c->rest, c->io, &ran);
 	cx->privileged--;
+	/* sudo systemctl status x shows what anybody may see, and nothing becomes of it */
+	reads = apart_end(cx, &before) && ran && !(d.taint & TAINT_SECRET) && only_says_who(c);
+	fact(cx, REIN_FACT_PRIVILEGE, reads ? REIN_LEVEL_SAFE : REIN_LEVEL_RISKY,
+	     reads ? REIN_REACH_READONLY : LOCAL, c->argv[0].at, NULL, "runs as another user");
 	if (!ran && shell)
 		fact(cx, REIN_FACT_PRIVILEGE, REIN_LEVEL_DANGEROUS, LOCAL, c->argv[0].at, NULL,
 		     "opens a shell as another user");
@@ -139,7 +155,7 @@ struct data h_su(struct ctx *cx, struct call *c)
 	return d;
 }
 
-static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
+void ssh_setting(struct ctx *cx, struct call *c, const struct got *g)
 {
 	static const char *const run[] = {"proxycommand", "localcommand", "knownhostscommand",
 					  "match"};
@@ -160,19 +176,74 @@ static void ssh_option(struct ctx *cx, struct call *c, const struct got *g)
 	}
 }
 
+/*
+ * ssh host uptime: every word is known, so that nothing of this machine is in them, nothing is sent
+ * after them, and no option lets the other side in.
+ */
+static bool ssh_only_asks(const struct call *c)
+{
+	static const char *const settings[] = {"connecttimeout=",
+					       "batchmode=",
+					       "serveralive",
+					       "loglevel=",
+					       "compression=",
+					       "connectionattempts=",
+					       "addressfamily=",
+					       "identitiesonly=",
+					       "identityfile=",
+					       "port=",
+					       "user=",
+					       "proxyjump=",
+					       "requesttty=",
+					       "passwordauthentication=",
+					       "preferredauthentications=",
+					       "numberofpasswordprompts=",
+					       "tcpkeepalive=",
+					       "stricthostkeychecking=yes",
+					       "stricthostkeychecking=accept-new"};
+
+	if (!str_is(str_base(c->argv[0].s), "ssh") || c->io->piped || c->has_unknown)
+		return false;
+	for (size_t i = 1; i < c->argc; i++)
+		if (!is_literal(c->argv[i].s) || c->argv[i].taint)
+			return false;
+	for (size_t i = 0; i < c->n_got; i++) {
+		struct rein_str v = c->got[i].val.s;
+		bool ok = !str_is(rein_str(c->got[i].opt->name), "-o");
+
+		if (!str_in(rein_str(c->got[i].opt->name),
+			    "-1 -2 -4 -6 -a -C -n -q -T -t -v -x -i -J -l -p -o"))
+			return false;
+		for (size_t k = 0; !ok && k < ARRAY_SIZE(settings); k++)
+			ok = v.n > strlen(settings[k]) - 1 &&
+			     !strncasecmp(v.p, settings[k], strlen(settings[k]));
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* python3, without any code: it takes what is typed */
+static bool is_interpreter(struct ctx *cx, const struct field *f)
+{
+	const struct know_cmd *k = know_find(cx, str_base(f->s));
+
+	return k && (k->handler == HANDLE_shell || k->handler == HANDLE_interp);
+}
+
 struct data h_ssh(struct ctx *cx, struct call *c)
 {
 	size_t hosts = cmd_notes(c->top, "hosts") ? 0 : 1; /* else options name them */
 	struct field host = hosts && c->ops.n ? c->ops.v[0] : c->argv[0];
 	struct data d = data_unknown(TAINT_NET);
+	struct apart before = apart_begin(cx);
+	bool reads;
 
 	for (size_t i = 0; i < c->n_got; i++) {
 		if (!strcmp(c->got[i].opt->name, "-o"))
-			ssh_option(cx, c, &c->got[i]);
+			ssh_setting(cx, c, &c->got[i]);
 	}
 	call_base(cx, c);
-	fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, host.at,
-	     show(cx, host.s), "works on another machine");
 	if (c->io->piped && c->io->in.taint & TAINT_SECRET)
 		effect_send(cx, &c->io->in, host.at);
 	cx->remote++;
@@ -181,11 +252,20 @@ struct data h_ssh(struct ctx *cx, struct call *c)
 
 		d = h_run_code(cx, &code, c->io);
 		d.known = false;
+		reads = !(d.taint & TAINT_SECRET) && ssh_only_asks(c) &&
+			!(c->ops.n == hosts + 1 && is_interpreter(cx, &code));
 		d.taint |= TAINT_NET;
-	} else if (c->io->piped && !call_has(c, "-N")) {
-		effect_code(cx, &c->io->in, "shell", host.at);
+	} else {
+		if (c->io->piped && !call_has(c, "-N"))
+			effect_code(cx, &c->io->in, "shell", host.at);
+		/* ssh -T git@github.com: a greeting */
+		reads = call_has(c, "-T") && str_starts(host.s, "git@") && ssh_only_asks(c);
 	}
 	cx->remote--;
+	reads = apart_end(cx, &before) && reads;
+	fact(cx, REIN_FACT_REMOTE, reads ? REIN_LEVEL_SAFE : REIN_LEVEL_RISKY,
+	     reads ? REIN_REACH_READONLY : REIN_REACH_IRREVERSIBLE, host.at, show(cx, host.s),
+	     reads ? "looks at another machine" : "works on another machine");
 	return d;
 }
 
@@ -208,6 +288,36 @@ struct data h_multicall(struct ctx *cx, struct call *c)
 					 "--glibc-hwcaps-prepend --glibc-hwcaps-mask"))
 			i++;
 		i++;
+	}
+	if (i >= c->argc)
+		return data_unknown(0);
+	return exec_argv(cx, c->argv + i, c->argc - i, c->io);
+}
+
+/* bwrap --bind SRC DEST --setenv NAME VALUE … command: options take up to three words */
+struct data h_bwrap(struct ctx *cx, struct call *c)
+{
+	static const char two[] = "--bind --bind-try --ro-bind --ro-bind-try --dev-bind "
+				  "--dev-bind-try --symlink --setenv --file "
+				  "--bind-data --ro-bind-data --chmod --bind-fd --ro-bind-fd";
+	static const char none[] =
+		"--help --version --new-session --die-with-parent --as-pid-1 --share-net "
+		"--clearenv "
+		"--disable-userns --assert-userns-disabled --unshare-all --unshare-user "
+		"--unshare-user-try "
+		"--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup "
+		"--unshare-cgroup-try";
+	size_t i = 1;
+
+	while (i < c->argc && str_starts(c->argv[i].s, "-")) {
+		if (str_is(c->argv[i].s, "--")) {
+			i++;
+			break;
+		}
+		i += str_is(c->argv[i].s, "--overlay") ? 4
+		     : str_in(c->argv[i].s, two)       ? 3
+		     : str_in(c->argv[i].s, none)      ? 1
+						       : 2;
 	}
 	if (i >= c->argc)
 		return data_unknown(0);
@@ -312,11 +422,17 @@ struct data h_npx(struct ctx *cx, struct call *c)
 
 struct data h_printenv(struct ctx *cx, struct call *c)
 {
+	size_t named = 0;
+
 	for (size_t i = 0; i < c->ops.n; i++)
 		if (env_is_secret(cx, c->ops.v[i].s))
 			h_say(cx, REIN_FACT_SECRET, REIN_LEVEL_DANGEROUS, c->ops.v[i].at,
 			    c->ops.v[i].s, "prints a credential");
-	return data_unknown(TAINT_SECRET);
+		else if (is_literal(c->ops.v[i].s))
+			named++;
+	return data_unknown(named && named == c->ops.n
+				    ? TAINT_ENV
+				    : TAINT_SECRET); /* printenv PATH; all of it */
 }
 
 struct data h_crontab(struct ctx *cx, struct call *c)

@@ -487,9 +487,33 @@ static void settings_elsewhere(struct ctx *cx, struct call *c)
 			effect_script(cx, &c->ops.v[i], "other");
 }
 
+/* eslint --fix, gofmt -w, clang-format -i, and those that always rewrite what they are given */
+static bool rewrites(const struct call *c)
+{
+	bool rewrite =
+		str_in(str_base(c->argv[0].s),
+		       "black isort rustfmt yapf autoflake pyupgrade docformatter swiftformat "
+		       "stylua nixfmt alejandra");
+
+	for (size_t i = 1; i < c->argc; i++) {
+		if (str_in(c->argv[i].s, "--check --diff --dry-run -l --list-different"))
+			return false;
+		rewrite |= str_in(
+			c->argv[i].s,
+			"--fix --write --in-place --inplace -w -i --autocorrect -A --apply format");
+	}
+	return rewrite;
+}
+
 void hint_words(struct ctx *cx, struct call *c)
 {
 	settings_elsewhere(cx, c);
+	for (size_t i = 0; i < c->ops.n && rewrites(c); i++) {
+		struct spot s = path_spot(cx, c->ops.v[i].s);
+
+		if (is_far(&s))
+			effect_modify(cx, &c->ops.v[i]);
+	}
 	for (size_t i = 1; i < c->argc; i++) {
 		const struct field *f = &c->argv[i];
 
@@ -521,7 +545,9 @@ void hint_words(struct ctx *cx, struct call *c)
 			if (f->s.p[0] != '-' && strchr(" \n\t", f->s.p[k]))
 				break; /* a sentence, no path: git commit -m 'write to=/etc/x' */
 			if ((f->s.p[k] != '/' && f->s.p[k] != '~') ||
-			    (k && !strchr("=,", f->s.p[k - 1])))
+			    (k && !strchr("=,:", f->s.p[k - 1])) ||
+			    (k && f->s.p[k - 1] == ':' && k + 1 < f->s.n &&
+			     f->s.p[k + 1] == '/')) /* an address */
 				continue;
 			comma = memchr(path.p, ',', path.n);
 			if (comma)

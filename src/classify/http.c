@@ -238,7 +238,9 @@ static bool path_deletes(struct ctx *cx, struct rein_str path)
 		size_t n = 0;
 		struct rein_str seg;
 
-		while (i + n < path.n && !strchr("/?&=.", path.p[i + n]))
+		while (i + n < path.n &&
+		       !strchr("/?&=.[\002\003",
+			       path.p[i + n])) /* an unquoted ? is a pattern of the shell */
 			n++;
 		seg = (struct rein_str){path.p + i, n};
 		if (n && seg.p[0] == '_')

@@ -250,6 +250,14 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		       const char *reason);
 const char *cx_printf(struct ctx *cx, const char *fmt, ...) REIN_PRINTF(2, 3);
 const char *show(struct ctx *cx, struct rein_str s); /* holes as $…, globs as * */
+/* What is found between the two counts by itself. apart_end: was there nothing but reading? */
+struct apart {
+	enum rein_level level;
+	enum rein_reach reach;
+	bool incomplete;
+};
+struct apart apart_begin(struct ctx *cx);
+bool apart_end(struct ctx *cx, const struct apart *before);
 void effect_read(struct ctx *cx, const struct field *f);
 void effect_write(struct ctx *cx, const struct field *f, bool append);
 void effect_make(struct ctx *cx, const struct field *f);
@@ -440,6 +448,9 @@ void carry_call(struct ctx *cx, struct call *c, uint8_t handler);
 void call_effects(struct ctx *cx, struct call *c); /* options and operands by their roles */
 void role_effect(struct ctx *cx, struct call *c, enum know_role role, const struct field *f);
 enum know_role operand_role(const struct call *c, size_t i, size_t n); /* of operand i of n */
+
+/* h_wrap.c: -o Name=value of ssh and of what calls it */
+void ssh_setting(struct ctx *cx, struct call *c, const struct got *g);
 
 typedef struct data (*handler_fn)(struct ctx *cx, struct call *c);
 extern const handler_fn handlers[HANDLE__MAX];

@@ -92,7 +92,7 @@ enum know_act {
 	X(tee) X(decode) X(tr) X(rev) X(mktemp) X(pwd) X(basename) X(dirname) X(curl) X(wget)      \
 	X(http) X(nc) X(socat) X(git) X(sql) X(redis) X(mongo) X(verbs) X(docker) X(kubectl)       \
 	X(make) X(npmrun) X(java) X(fzf) X(vim) X(gh) X(printenv) X(crontab) X(dns) X(seq)         \
-	X(ansible) X(kill) X(cmake)
+	X(ansible) X(kill) X(cmake) X(bwrap)
 
 enum know_handler {
 #define X(n) HANDLE_##n,

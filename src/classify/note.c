@@ -16,6 +16,162 @@ static bool prints_disk(const struct call *c)
 	return c->ops.n == i + 1 && str_in(c->ops.v[i].s, "print p");
 }
 
+static struct rein_str first_word(struct rein_str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && !strchr(" \t/;", s.p[n]))
+		n++;
+	return str_to(s, n);
+}
+
+static bool is_debugger_command(const struct got *g)
+{
+	return str_in(rein_str(g->opt->key), "-ex -iex -o");
+}
+
+/* gdb -batch -ex bt ./a.out core: commands that show a program or its core, and nothing is started
+ */
+static bool debugger_shows(const struct call *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->n_got; i++) {
+		struct rein_str s = c->got[i].val.s;
+
+		if (str_in(rein_str(c->got[i].opt->key), "-p -x --args"))
+			return false;
+		if (!is_debugger_command(&c->got[i]))
+			continue;
+		any = true;
+		/* print f(x) calls it; set var = x, p x = 1 change it */
+		if (!str_in(first_word(s), "info i bt backtrace where list l disassemble disas "
+					   "ptype whatis show frame f up down "
+					   "thread quit q help echo print p x image bt-all") ||
+		    memchr(s.p, '(', s.n) || memchr(s.p, '=', s.n) || memchr(s.p, '|', s.n) ||
+		    has_hole(s))
+			return false;
+	}
+	return any && (call_has(c, "-batch") || call_has(c, "--batch"));
+}
+
+static void debugger_commands(struct ctx *cx, struct call *c)
+{
+	for (size_t i = 0; i < c->n_got; i++) {
+		struct rein_str s = c->got[i].val.s, word = first_word(s);
+		struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+		if (!is_debugger_command(&c->got[i]) || !s.n)
+			continue;
+		if (s.p[0] == '!' || str_is(word, "shell"))
+			run_text(cx, str_from(s, s.p[0] == '!' ? 1 : word.n), c->got[i].at, &io);
+		if (s.p[0] == '!' ||
+		    str_in(word, "shell python py python-interactive source call compile make pipe "
+				 "| script platform "
+				 "guile expression expr") ||
+		    str_has(s, "system(") || str_has(s, "exec"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED,
+			     c->got[i].at, show(cx, s), "a command of the debugger that runs code");
+	}
+}
+
+/* sftp host <<< 'put x': what is sent stands in its input */
+static void transfer_lines(struct ctx *cx, const struct call *c)
+{
+	struct rein_str s = c->io->in.text;
+
+	while (c->io->piped && c->io->in.known && s.n && cx_step(cx)) {
+		const char *nl = memchr(s.p, '\n', s.n);
+		struct rein_str line = nl ? str_to(s, (size_t)(nl - s.p)) : s,
+				verb = first_word(line);
+		struct field f = {.at = c->argv[0].at};
+		struct io io = {.in = data_unknown(TAINT_INPUT)};
+
+		s = str_from(s, line.n + 1);
+		f.s = str_from(line, verb.n + 1);
+		if (str_starts(line, "!"))
+			run_text(cx, str_from(line, 1), f.at, &io);
+		while (f.s.n && f.s.p[0] == '-') { /* put -r x */
+			f.s = str_from(f.s, first_word(f.s).n + 1);
+		}
+		if (f.s.n && memchr(f.s.p, ' ', f.s.n))
+			f.s = str_to(f.s,
+				     (size_t)((const char *)memchr(f.s.p, ' ', f.s.n) - f.s.p));
+		if (str_in(verb, "put mput send reput append mirror") && f.s.n)
+			effect_upload(cx, &f);
+		else if (str_in(verb, "rm rmdir delete mdelete del mdel"))
+			fact(cx, REIN_FACT_DELETE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			     f.at, show(cx, line), "deletes on another machine");
+	}
+}
+
+/* Reboot of org.x.Manager.Reboot */
+static struct rein_str last_part(struct rein_str s)
+{
+	const char *dot = s.p && s.n ? memrchr(s.p, '.', s.n) : NULL;
+
+	return dot ? str_from(s, (size_t)(dot - s.p) + 1) : s;
+}
+
+/* busctl call … Manager Reboot: the service does it, with its own rights */
+static void bus_methods(struct ctx *cx, const struct call *c)
+{
+	static const char *const methods[] = {"StopUnit",
+					      "KillUnit",
+					      "MaskUnit",
+					      "DisableUnit",
+					      "EnableUnit",
+					      "LinkUnit",
+					      "StartTransientUnit",
+					      "SetEnvironment",
+					      "Reboot",
+					      "PowerOff",
+					      "Halt",
+					      "Suspend",
+					      "Hibernate",
+					      "DeleteUser",
+					      "CreateUser",
+					      "SetPassword",
+					      "InstallFiles",
+					      "RemovePackages",
+					      "SetTimezone",
+					      "AddAndActivateConnection",
+					      "Format"};
+
+	for (size_t i = 1; i < c->argc; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(methods); k++)
+			if (str_starts(last_part(c->argv[i].s), methods[k]))
+				fact(cx, REIN_FACT_SERVICE, REIN_LEVEL_DANGEROUS,
+				     REIN_REACH_CONTAINED, c->argv[i].at, show(cx, c->argv[i].s),
+				     "makes a service of the system act with its own rights");
+}
+
+/* grpcurl … a.B/DeleteUser, evans cli call DeleteUser; websocat … sh-c:id */
+static void rpc_words(struct ctx *cx, const struct call *c)
+{
+	for (size_t i = 0; i < c->ops.n; i++) {
+		const struct field *f = &c->ops.v[i];
+		struct rein_str name = last_part(str_base(f->s));
+
+		if (verb_class(cx, name) == VERB_DELETE)
+			fact(cx, REIN_FACT_REMOTE, REIN_LEVEL_DESTRUCTIVE, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "a call whose name says that it deletes");
+		if (str_starts(f->s, "sh-c:") || str_starts(f->s, "exec:") ||
+		    str_starts(f->s, "cmd:"))
+			fact(cx, REIN_FACT_EXEC, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "gives a program to the network");
+		if (str_starts(f->s, "ws-l:") || str_starts(f->s, "ws-listen:") ||
+		    str_starts(f->s, "tcp-l:") || str_starts(f->s, "tcp-listen:"))
+			fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+			     f->at, show(cx, f->s), "waits for connections from the network");
+	}
+	if (c->acts & ACT_LISTEN)
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
+		     c->argv[0].at, NULL, "waits for connections from the network");
+	if (c->io->piped)
+		effect_send(cx, &c->io->in, c->argv[0].at);
+}
+
 enum rein_level note_level(const struct call *c, enum rein_level level)
 {
 	const struct know_cmd *top = c->top;
@@ -29,6 +185,8 @@ enum rein_level note_level(const struct call *c, enum rein_level level)
 				level = top->level;
 	}
 	if (cmd_notes(top, "parted") && prints_disk(c))
+		level = 0;
+	if (cmd_notes(top, "debugger") && debugger_shows(c))
 		level = 0;
 	if (cmd_notes(top, "listing") && c->ops.n > 1 && str_in(c->ops.v[1].s, "list describe"))
 		level = 0;
@@ -177,6 +335,16 @@ static void process_setting(struct ctx *cx, struct call *c)
 	c->rest = c->argc;
 }
 
+/* ffmpeg … rtmp://host/x: the result goes over the network */
+static void streamed(struct ctx *cx, const struct call *c)
+{
+	const struct field *f = c->ops.n > 1 ? &c->ops.v[c->ops.n - 1] : NULL;
+
+	if (f && str_has(f->s, "://") && !str_starts(f->s, "file:"))
+		fact(cx, REIN_FACT_SEND, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE, f->at,
+		     show(cx, f->s), "sends what it makes over the network");
+}
+
 /* ephemeral:x is deleted after it was read, msl:x is a script: pictures that are none */
 static void picture_words(struct ctx *cx, struct call *c)
 {
@@ -232,6 +400,20 @@ void note_effects(struct ctx *cx, struct call *c, struct data *ret)
 	if (str_in(rein_str(c->top->name), "convert magick identify mogrify montage composite compare gm "
 					   "ffmpeg ffprobe ffplay animate display conjure"))
 		picture_words(cx, c);
+	if (str_is(str_base(c->argv[0].s), "ffmpeg"))
+		streamed(cx, c);
+	if (cmd_notes(c->top, "debugger"))
+		debugger_commands(cx, c);
+	if (cmd_notes(c->top, "transfer"))
+		transfer_lines(cx, c);
+	for (size_t i = 0; i < c->n_got; i++)
+		if (!strcmp(c->got[i].opt->name, "-o") &&
+		    str_in(rein_str(c->top->name), "scp pscp sftp sshfs"))
+			ssh_setting(cx, c, &c->got[i]);
+	if (cmd_notes(c->top, "rpc") || str_is(rein_str(c->top->name), "grpcurl"))
+		rpc_words(cx, c);
+	if (cmd_notes(c->top, "bus"))
+		bus_methods(cx, c);
 	if (cmd_notes(c->top, "clock"))
 		clock_set(cx, c);
 	if (cmd_notes(c->top, "scanner"))

@@ -244,7 +244,9 @@ void call_effects(struct ctx *cx, struct call *c)
 			continue;
 		/* an option of several programs takes a value in some only: a path there still counts */
 		if (g->opt->role == ROLE_NONE && !strstr(g->opt->name, "exclude") &&
-		    !strstr(g->opt->name, "ignore") && path_spot(cx, g->val.s).secret)
+		    !strstr(g->opt->name, "ignore") &&
+		    (path_spot(cx, g->val.s).secret ||
+		     (cx->privileged && memchr(g->val.s.p, '/', g->val.s.n))))
 			effect_read(cx, &g->val);
 		else
 			role_effect(cx, c, g->opt->role, &g->val);

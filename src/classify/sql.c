@@ -588,6 +588,8 @@ static void client_outputs(struct sql *q)
 					   "\\g|", "\\gx|", "\\o|"};
 	struct io io = {.in = data_unknown(TAINT_INPUT)};
 
+	if (str_has(q->s, "\\gexec"))
+		say(q, REIN_LEVEL_DANGEROUS, 0, "runs what a query returns as statements");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		const char *at = q->s.n ? memmem(q->s.p, q->s.n, ways[i], strlen(ways[i])) : NULL;
 		struct field f = {.at = q->at};
