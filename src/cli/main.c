@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of verbs, and nothing else. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/opts.h"
 #include "cli/ui.h"
@@ -90,11 +92,24 @@ static int finish(int status)
 	return rein_fail(&err, false);
 }
 
+/*
+ * A file opened where a standard stream is missing would be taken for it, by whoever prints here and by a command that
+ * is given ours. A command has what the executor gives it for one that is not there; what we say ourselves cannot be
+ * written, as without this.
+ */
+static void fill_streams(bool command)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd && command ? O_WRONLY : O_RDONLY) != fd)
+			_exit(rein_code_exit(REIN_E_IO));
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
+	fill_streams(argc > 1 && rein_streq(argv[1], "run"));
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);
