@@ -101,14 +101,14 @@ static int finish(int status)
 }
 
 /*
- * A file that is opened takes the lowest number: where standard error is closed, that would be one of the state's, and
- * words for people would go into it. What stands there now is as useless as what was closed, also for whoever is
- * executed.
+ * A file opened where a standard stream is missing would be taken for it, by whoever prints here and by a command that
+ * is given ours. A command has what the executor gives it for one that is not there; what we say ourselves cannot be
+ * written, as without this.
  */
-static void fill_closed(void)
+static void fill_streams(bool command)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd && command ? O_WRONLY : O_RDONLY) != fd)
 			_exit(rein_code_exit(REIN_E_IO));
 }
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
-	fill_closed();
+	fill_streams(argc > 1 && rein_streq(argv[1], "run"));
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);

@@ -503,6 +503,29 @@ static void remove_one(const char *path)
 		nanosleep(&a_while, NULL);
 }
 
+void rein_cgroup_remove_below(const char *name)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1 << 16);
+
+	if (!read_whole("/proc/self/cgroup", &b) || b.failed)
+		return;
+	for (char *line = b.p, *next; line && *line; line = next) {
+		char *list = strchr(line, ':');
+		auto_free char *own = NULL, *path = NULL;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!list)
+			continue;
+		list[1 + strcspn(list + 1, ",:")] = '\0'; /* one controller stands for those mounted with it */
+		own = own_dir(list + 1);
+		path = own ? rein_asprintf("%s/%s", own, name) : NULL;
+		if (path)
+			remove_one(path);
+	}
+}
+
 void rein_cgroup_remove(struct rein_cgroup *g)
 {
 	if (!g->version)

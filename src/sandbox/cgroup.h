@@ -55,6 +55,8 @@ int rein_cgroup_freeze(const char *path, bool freeze, struct rein_err *err);
  * before somebody thaws it, and a box must not outlive whoever would.
  */
 const char *rein_cgroup_freezer(const struct rein_cgroup *g);
+/* The group of this name below ours, in every hierarchy: that of a runtime that was killed, whose processes are ending. */
+void rein_cgroup_remove_below(const char *name);
 /* The box is dead: take the group away, and those of reins that died. NULL-safe by `version`. */
 void rein_cgroup_remove(struct rein_cgroup *g);
 

@@ -3,6 +3,7 @@
 #include "sandbox/diskuse.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -10,8 +11,9 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sys/tree.h"
 
-/* Deeper than any tree that can be made by name in one go; what lies below does not count. */
+/* Deeper than any tree of use; each level is a descriptor and a buffer here. What lies below is closed to us. */
 #define DEPTH 256
 
 static void add_dir(int fd, unsigned depth, struct rein_diskuse *u)
@@ -21,23 +23,28 @@ static void add_dir(int fd, unsigned depth, struct rein_diskuse *u)
 
 	if (!d) {
 		close(fd);
+		u->closed = true;
 		return;
 	}
 	while ((e = readdir(d))) {
 		struct stat st;
 
-		if (rein_streq(e->d_name, ".") || rein_streq(e->d_name, "..") ||
-		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (rein_streq(e->d_name, ".") || rein_streq(e->d_name, ".."))
 			continue;
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			u->closed |= errno != ENOENT;
+			continue;
+		}
 		u->bytes += (uint64_t)st.st_blocks * 512;
 		if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > u->largest)
 			u->largest = (uint64_t)st.st_size;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH) {
-			int sub = openat(dirfd(d), e->d_name,
-					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (S_ISDIR(st.st_mode)) {
+			int sub = depth < DEPTH ? rein_open_sub(dirfd(d), e->d_name) : -1;
 
 			if (sub >= 0)
 				add_dir(sub, depth + 1, u);
+			else
+				u->closed |= depth >= DEPTH || errno != ENOENT;
 		}
 	}
 }
@@ -52,11 +59,19 @@ static void add_tree(const char *path, struct rein_diskuse *u)
 
 void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *ret)
 {
-	struct statfs st;
+	for (size_t i = 0; i < spec->nroots; i++) {
+		struct stat here, other;
+		struct statfs st;
+		bool known = false;
 
-	for (size_t i = 0; i < spec->nroots; i++)
-		if (spec->roots[i].upper && statfs(spec->roots[i].upper, &st) == 0)
+		if (!spec->roots[i].upper || stat(spec->roots[i].upper, &here) < 0)
+			continue;
+		for (size_t k = 0; k < i && !known; k++)
+			known = spec->roots[k].upper && stat(spec->roots[k].upper, &other) == 0 &&
+				other.st_dev == here.st_dev;
+		if (!known && statfs(spec->roots[i].upper, &st) == 0)
 			ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
+	}
 }
 
 void rein_diskuse_walk(const struct rein_box_spec *spec, struct rein_diskuse *ret)

@@ -9,9 +9,10 @@ struct rein_diskuse {
 	uint64_t bytes;	  /* allocated, in the layers, the scratch directories */
 	uint64_t largest; /* size of the largest file, in the layers only */
 	uint64_t free;	  /* left on the layers' file systems */
+	bool closed;	  /* there is a directory that could not be looked into */
 };
 
-/* By walking all of it: 2 ms a thousand files. What cannot be read does not count. */
+/* By walking all of it: 2 ms a thousand files. */
 void rein_diskuse_walk(const struct rein_box_spec *spec, struct rein_diskuse *ret);
 /* Only `free`, which costs nothing. */
 void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *ret);

@@ -212,6 +212,7 @@ static void walk(struct rein_keeper *k, uint64_t written)
 	k->walked_bytes = u.bytes > k->base_bytes ? u.bytes - k->base_bytes : 0;
 	k->walked_written = written;
 	k->walked_free = u.free;
+	k->closed = u.closed;
 	if (limit(k, REIN_LIMIT_FILE) && u.largest > limit(k, REIN_LIMIT_FILE))
 		found(k, REIN_LIMIT_FILE, u.largest);
 }
@@ -222,6 +223,13 @@ static void count_disk(struct rein_keeper *k, uint64_t used)
 		k->usage.disk_bytes = used;
 	if (used > limit(k, REIN_LIMIT_DISK))
 		found(k, REIN_LIMIT_DISK, used);
+}
+
+/* Where something cannot be looked into, all that is gone could be there: a directory is closed in no time. */
+static void count_closed(struct rein_keeper *k)
+{
+	if (k->closed && k->base_free > k->walked_free)
+		count_disk(k, k->base_free - k->walked_free);
 }
 
 /*
@@ -245,6 +253,7 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 	    (k->walked_free > u.free && k->walked_free - u.free >= left)) {
 		walk(k, written);
 		count_disk(k, k->walked_bytes + tmpfs);
+		count_closed(k);
 		dear = true;
 	}
 	if (written >= bound && k->base_free > u.free && k->base_free - u.free >= bound) {
@@ -318,8 +327,10 @@ void rein_keep_end(struct rein_keeper *k, int status, uint64_t alive)
 		      k->cpu_ns > limit(k, REIN_LIMIT_CPU_TIME) ? k->cpu_ns : limit(k, REIN_LIMIT_CPU_TIME));
 	if (limit(k, REIN_LIMIT_DISK) || limit(k, REIN_LIMIT_FILE))
 		walk(k, 0);
-	if (limit(k, REIN_LIMIT_DISK))
+	if (limit(k, REIN_LIMIT_DISK)) {
 		count_disk(k, k->walked_bytes);
+		count_closed(k);
+	}
 	if (limit(k, REIN_LIMIT_FILE) && WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
 		found(k, REIN_LIMIT_FILE, limit(k, REIN_LIMIT_FILE));
 	k->usage.output_bytes = k->output_bytes;

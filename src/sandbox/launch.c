@@ -472,7 +472,7 @@ static int start(struct session *s, struct rein_err *err)
 /* The box is dead: what it wrote is brought out, what it used counted, its group taken away. */
 static void clear_up(struct session *s)
 {
-	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
+	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST ? REIN_OUTLET_DRAIN : 0);
 	rein_relay_drain(&s->console.relay);
 	rein_relay_leave(&s->console.relay); /* [L2] */
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
@@ -532,7 +532,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 		.gate = REIN_GATE_INIT,
 		.noway = REIN_NOWAY_INIT,
 		.door = REIN_DOOR_INIT,
-		.outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
+		.outlet = REIN_OUTLET_INIT};
 	sigset_t old;
 	int rc;
 
@@ -551,7 +551,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	if (rc < 0) {
 		rein_gate_end(&s.gate);
 		rein_keep_done(&s.keeper);
-		rein_outlet_end(&s.outlet, false);
+		rein_outlet_end(&s.outlet, 0);
 		rein_free(s.plan);
 		return rc;
 	}
@@ -561,7 +561,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	s.door.paused = &s.paused;
 	block_signals(&old, &s.signals);
 	rc = run(&s, ret, err);
-	rein_outlet_end(&s.outlet, false);
+	rein_outlet_end(&s.outlet, 0);
 	rein_keep_done(&s.keeper);
 	rein_closep_(&s.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);

@@ -27,6 +27,14 @@
 #define LEAVE_OUT "leave it out, or use the built-in box (--backend box)"
 #define ANOTHER	  "leave it out, or use the built-in box, oci:crun or oci:runc"
 
+static bool has_canary(const struct rein_box_spec *spec)
+{
+	for (size_t i = 0; i < spec->npaths; i++)
+		if (spec->paths[i].access == REIN_PATH_CANARY)
+			return true;
+	return false;
+}
+
 /* What this way of running cannot do, before anything is done. */
 static int check(const struct rein_ocirun *s, struct rein_err *err)
 {
@@ -42,6 +50,8 @@ static int check(const struct rein_ocirun *s, struct rein_err *err)
 		{alien && s->spec->idle_timeout_ns, "an idle timeout (--idle-timeout, --limit idle)", ANOTHER},
 		{alien && s->spec->watch_files, "--watch-files", ANOTHER},
 		{alien && s->spec->watch_execs, "--watch", ANOTHER},
+		/* its own file server opens whatever is looked at */
+		{alien && has_canary(s->spec), "canaries (--canary, a policy's workspace: canary)", ANOTHER},
 		/* it opens what it mounts, which a socket cannot be */
 		{alien && s->spec->sockets && s->spec->sockets[0], "--allow-socket", ANOTHER},
 	};
@@ -146,29 +156,7 @@ static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 	return rc;
 }
 
-/* The runtime has written down which process its container's first one is. */
-static void look_for_init(struct rein_ocirun *s)
-{
-	auto_close int fd = open(s->pid_file, O_RDONLY | O_CLOEXEC);
-	char text[32];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	long pid;
-
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	pid = strtol(text, NULL, 10);
-	if (pid <= 1)
-		return;
-	s->listed = true;
-	s->supervisor.box = (pid_t)pid;
-	if (s->spec->watch)
-		s->spec->watch->begun(s->spec->watch->arg, (int)pid, rein_cgroup_freezer(&s->keeper.group),
-				      s->keeper.group.version);
-}
-
 #define OVERLAY_MAGIC 0x794c7630
-#define UNKNOWN_NS    (5 * REIN_NS_PER_S)
 
 /* Which file systems are the box's trees. The ways there are its mounts' and cannot be changed in it. */
 static void find_trees(struct rein_supervisor *v)
@@ -188,38 +176,49 @@ static void find_trees(struct rein_supervisor *v)
 
 /*
  * Where calls from inside come to be answered, while nobody does: once there is one, the supervisor's thread does.
- * Whoever calls is behind the executor, so the container stands and its first process's root is the box's; he
- * waits until the runtime has told which process that is, but not for ever.
+ * Whoever calls is behind the executor, so the container stands and its first process's root is the box's.
  */
 static int unattended(const struct rein_ocirun *s)
 {
-	bool known = s->listed || rein_mono_ns() - s->started_ns > UNKNOWN_NS;
-
-	return s->supervisor.running || !known ? -1 : s->supervisor.listener;
+	return s->supervisor.running || !s->listed ? -1 : s->supervisor.listener;
 }
 
 static void answer(struct rein_ocirun *s)
 {
-	if (s->listed && !s->supervisor.ndevs)
+	if (!s->supervisor.ndevs)
 		find_trees(&s->supervisor);
 	rein_supervisor_wake(&s->supervisor);
 }
 
+static bool is_over(const struct rein_ocirun *s, int ms)
+{
+	struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, ms) == 1;
+}
+
+#define KILL_NS (5 * REIN_NS_PER_S)
+
+/*
+ * With its first process the whole container ends, and the runtime sees it. One that has not told which that is may not
+ * know its container yet; one that does not hear at all goes by force.
+ */
 static void kill_it(struct rein_ocirun *s, enum rein_box_end why)
 {
-	const struct timespec a_while = {.tv_nsec = 20000000};
+	uint64_t end = rein_mono_ns() + KILL_NS;
 
 	if (s->why == REIN_BOX_LOST)
 		s->why = why;
-	/* it may not know its container yet */
-	for (int i = 0; i < 100; i++) {
-		struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
-
-		rein_runtime_tell(s->backend, s->root.path, "kill", s->id, "KILL");
-		if (poll(&fd, 1, 20) == 1)
+	if (s->init >= 0) {
+		sys_pidfd_send_signal(s->init, SIGKILL);
+		if (is_over(s, 500))
 			return;
-		nanosleep(&a_while, NULL);
 	}
+	do {
+		rein_runtime_tell(s->backend, s->root.path, "kill", s->id, "KILL");
+		if (is_over(s, 40))
+			return;
+	} while (rein_mono_ns() < end);
 	kill(s->pid, SIGKILL);
 }
 
@@ -263,11 +262,81 @@ static void obey(struct rein_ocirun *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
+/* Which process its container's first one is, as the runtime has written down; 0: it has not. */
+static pid_t read_pid(const struct rein_ocirun *s)
+{
+	auto_close int fd = open(s->pid_file, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	long pid;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	pid = strtol(text, NULL, 10);
+	return pid > 1 ? (pid_t)pid : 0;
+}
+
+/* What the command starts with, it has: its limits. */
+static int bring_to_group(const struct rein_ocirun *s, pid_t pid, struct rein_err *err)
+{
+	for (size_t i = 0; i < s->keeper.group.njoin; i++)
+		if (dprintf(s->keeper.group.join[i], "%d", (int)pid) < 0)
+			return rein_err_errno(err, "bring the box to its control group");
+	return 0;
+}
+
+#define UNKNOWN_NS (30 * REIN_NS_PER_S)
+
+/*
+ * The executor starts the command at our word. That is given when the box is on the list and in its groups, and nobody
+ * has ordered otherwise: whoever stops boxes either finds it, or has left an order before.
+ */
+static int look_for_init(struct rein_ocirun *s, struct rein_err *err)
+{
+	const struct rein_box_note go = {.kind = REIN_BOX_MSG_GO};
+	pid_t pid = read_pid(s);
+
+	if (!pid && s->ready && rein_mono_ns() - s->started_ns > UNKNOWN_NS)
+		return rein_err_set(err, REIN_E_FAILED, "%s does not tell which process the box is", s->backend->program);
+	if (!pid)
+		return 0;
+	s->listed = true;
+	s->supervisor.box = pid;
+	s->init = sys_pidfd_open(pid, 0); /* a moment ago it waited for us, or for its runtime */
+	if (s->backend->executor && bring_to_group(s, pid, err) < 0)
+		return -err->code;
+	if (s->spec->watch)
+		s->spec->watch->begun(s->spec->watch->arg, (int)pid, rein_cgroup_freezer(&s->keeper.group),
+				      s->keeper.group.version);
+	if (!s->backend->executor)
+		return 0;
+	s->keeper.pid = pid; /* its processes can be looked at from here */
+	obey(s);
+	if (s->why == REIN_BOX_LOST)
+		send(s->control, &go, sizeof(go), MSG_NOSIGNAL);
+	return 0;
+}
+
+/* Who asks twice to have it ended, and has waited, does not mean to be refused. */
+static void insist(struct rein_ocirun *s, const struct signalfd_siginfo *si)
+{
+	uint64_t now = rein_mono_ns();
+
+	if (si->ssi_signo != SIGTERM && si->ssi_signo != SIGHUP)
+		return;
+	if (!s->ended_by_us_ns)
+		s->ended_by_us_ns = now;
+	else if (now - s->ended_by_us_ns >= REIN_NS_PER_S)
+		kill_it(s, REIN_BOX_CANCELLED);
+}
+
 static void on_signals(struct rein_ocirun *s)
 {
 	struct signalfd_siginfo si;
 
 	while (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		insist(s, &si);
 		if (si.ssi_signo != SIGURG) {
 			/* the executor has all signals blocked; a runtime without it passes them on to the command */
 			if (s->backend->executor)
@@ -284,16 +353,17 @@ static void on_signals(struct rein_ocirun *s)
 
 static int attend(struct rein_ocirun *s, struct rein_err *err)
 {
-	enum { TERMINAL = 6 };
+	enum { NOTICE = 6, TERMINAL };
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT], orders = rein_mono_ns();
 
 	for (;;) {
-		struct pollfd fds[9] = {{.fd = s->pidfd, .events = POLLIN},
+		struct pollfd fds[TERMINAL + 3] = {{.fd = s->pidfd, .events = POLLIN},
 				       {.fd = s->signals, .events = POLLIN},
 				       {.fd = s->control, .events = POLLIN},
 				       {.fd = s->gate.control, .events = POLLIN},
 				       {.fd = unattended(s), .events = POLLIN},
-				       {.fd = s->ready ? s->door.epoll : -1, .events = POLLIN}};
+				       {.fd = s->ready ? s->door.epoll : -1, .events = POLLIN},
+				       {.fd = s->spec->watch ? s->spec->watch->fd : -1, .events = POLLIN}};
 		uint64_t now;
 
 		rein_relay_watch(&s->console.relay, fds + TERMINAL);
@@ -312,8 +382,8 @@ static int attend(struct rein_ocirun *s, struct rein_err *err)
 			kill_it(s, REIN_BOX_LOST);
 			return 0;
 		}
-		if (!s->listed)
-			look_for_init(s);
+		if (!s->listed && look_for_init(s, err) < 0)
+			return -err->code;
 		if (fds[4].revents & POLLIN)
 			answer(s);
 		else if (fds[4].revents)
@@ -322,7 +392,7 @@ static int attend(struct rein_ocirun *s, struct rein_err *err)
 			rein_door_serve(&s->door);
 		rein_console_move(&s->console, s->control, fds + TERMINAL);
 		now = rein_mono_ns();
-		if (now - orders > REIN_NS_PER_S / 2) {
+		if (fds[NOTICE].revents || now - orders > REIN_NS_PER_S / 2) {
 			orders = now;
 			obey(s);
 		}
@@ -338,9 +408,12 @@ static int attend(struct rein_ocirun *s, struct rein_err *err)
 	}
 }
 
+#define SAID_MS 1000 /* the runtime is dead; whoever it left behind may hold its end */
+
 static int run(struct rein_ocirun *s, struct rein_box_result *ret, struct rein_err *err)
 {
 	struct rusage ru = {0};
+	bool exited;
 	int rc;
 
 	s->started_ns = s->idle.since_ns = rein_mono_ns();
@@ -356,16 +429,18 @@ static int run(struct rein_ocirun *s, struct rein_box_result *ret, struct rein_e
 		;
 	rein_ocirun_clear_away_(s);
 	rc = rc < 0 ? rc : hear_executor(s, err);
+	exited = s->end.kind == REIN_BOX_MSG_EXIT;
 	rein_supervisor_end(&s->supervisor);
 	rein_door_close(&s->door);
 	rein_gate_end(&s->gate);
 	rein_gate_hear(&s->gate, s->spec->watch, true);
 	rein_inlet_end(&s->inlet);
-	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST);
+	rein_outlet_end(&s->said, SAID_MS);
+	rein_outlet_end(&s->outlet, s->why == REIN_BOX_LOST ? REIN_OUTLET_DRAIN : 0);
 	rein_relay_drain(&s->console.relay);
 	rein_relay_leave(&s->console.relay);
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
-	rein_keep_end(&s->keeper, 0, 0);
+	rein_keep_end(&s->keeper, exited ? s->end.status : 0, exited ? s->end.alive : 0);
 	if (rc == 0)
 		rc = rein_ocirun_conclude_(s, &ru, ret, err);
 	rein_net_report_done(&s->gate.report);
@@ -394,7 +469,9 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 			    .supervisor = REIN_SUPERVISOR_INIT,
 			    .door = REIN_DOOR_INIT,
 			    .console = REIN_CONSOLE_INIT,
-			    .outlet = {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}};
+			    .init = -1,
+			    .said = REIN_OUTLET_INIT,
+			    .outlet = REIN_OUTLET_INIT};
 	sigset_t set, old;
 	int rc;
 
@@ -435,7 +512,8 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	if (rc == 0)
 		rc = run(&s, ret, err);
 	rein_inlet_end(&s.inlet);
-	rein_outlet_end(&s.outlet, false);
+	rein_outlet_end(&s.said, 0);
+	rein_outlet_end(&s.outlet, 0);
 	rein_gate_end(&s.gate);
 	rein_holder_end(&s.holder);
 	rein_keep_done(&s.keeper);
@@ -443,6 +521,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 		rein_bundle_remove(&s.bundle);
 	rein_runtime_root_close(&s.root);
 	rein_closep_(&s.pidfd);
+	rein_closep_(&s.init);
 	rein_closep_(&s.signals);
 	rein_closep_(&s.control);
 	rein_closep_(&s.theirs);

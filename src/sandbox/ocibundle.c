@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,6 +15,9 @@
 #include "base/json.h"
 #include "sys/file.h"
 #include "sys/mountfd.h"
+#include "sys/sys.h"
+
+#define FD_PATH "/proc/self/fd/%d"
 
 /* Where the box's own directories are, so that there is a place for it. */
 #define EXECUTOR "/run/rein-box"
@@ -46,38 +50,53 @@ static void mount_row(struct rein_json *j, const char *target, const char *type,
 	rein_json_close(j, '}');
 }
 
-static void put_tmpfs(struct rein_json *j, const char *target, const char *mode)
-{
-	const char *options[] = {"nosuid", "nodev", mode, NULL};
-
-	mount_row(j, target, "tmpfs", "tmpfs", options);
-}
-
-/* The private directories of a box, by their names in the plan. */
-static void put_private(struct rein_json *j, const char *target, const char *name)
-{
-	put_tmpfs(j, target,
-		  rein_streq(name, "runtime")				      ? "mode=0700"
-		  : rein_streq(name, "tmp") || rein_streq(name, "vartmp") ? "mode=1777"
-									      : "mode=0755");
-}
-
-/* Nothing is made there and no device changed; gVisor would not let them be opened either. */
-static void put_devices(struct rein_json *j, bool rdonly)
-{
-	const char *dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", rdonly ? "ro" : NULL, NULL};
-	static const char *const pts[] = {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", NULL};
-
-	mount_row(j, "/dev", "tmpfs", "tmpfs", dev);
-	mount_row(j, "/dev/pts", "devpts", "devpts", pts);
-	put_tmpfs(j, "/dev/shm", "mode=1777");
-}
-
 static void put_bind(struct rein_json *j, const char *target, const char *source, bool rdonly)
 {
 	const char *options[] = {"rbind", "nosuid", "nodev", rdonly ? "ro" : "rw", NULL};
 
 	mount_row(j, target, "bind", source, options);
+}
+
+/* The private directories of a box, by their names in the plan. */
+static const struct {
+	const char *name;
+	unsigned mode;
+} privates[] = {{"tmp", 01777}, {"vartmp", 01777}, {"shm", 01777}, {"run", 0755}, {"varrun", 0755}, {"runtime", 0700}};
+
+/*
+ * All on one file system, as in the built-in box, so that what they hold together can be seen from outside. Of one in
+ * gVisor's own kernel nothing is seen: there each has room for what the box may write, and no more.
+ */
+static void put_private(const struct rein_bundle *b, struct rein_json *j, const char *target, const char *name)
+{
+	auto_free char *source = rein_asprintf("%s/private/%s", b->dir, name);
+	uint64_t disk = b->spec->limits.v[REIN_LIMIT_DISK];
+	const char *options[5] = {"nosuid", "nodev"};
+	char mode[16] = "", size[32];
+
+	if (b->executor) {
+		put_bind(j, target, source ? source : "", false);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(privates); i++)
+		if (rein_streq(privates[i].name, name))
+			snprintf(mode, sizeof(mode), "mode=%04o", privates[i].mode);
+	options[2] = mode;
+	snprintf(size, sizeof(size), "size=%" PRIu64, disk);
+	if (disk && disk <= INT64_MAX)
+		options[3] = size;
+	mount_row(j, target, "tmpfs", "tmpfs", options);
+}
+
+/* Nothing is made there and no device changed; gVisor would not let them be opened either. */
+static void put_devices(const struct rein_bundle *b, struct rein_json *j)
+{
+	const char *dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", b->executor ? "ro" : NULL, NULL};
+	static const char *const pts[] = {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", NULL};
+
+	mount_row(j, "/dev", "tmpfs", "tmpfs", dev);
+	mount_row(j, "/dev/pts", "devpts", "devpts", pts);
+	put_private(b, j, "/dev/shm", "shm");
 }
 
 /* A runtime may open what it mounts over, and gVisor does: these are covered by ourselves. */
@@ -99,6 +118,8 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 	const char *target = rein_plan_str(b->plan, m->target), *source = rein_plan_str(b->plan, m->source);
 	static const char *const none[] = {"nosuid", "noexec", "nodev", NULL};
 	static const char *const shut[] = {"nosuid", "noexec", "nodev", "ro", NULL};
+	/* whoever is root owns it, and could open it for himself */
+	static const char *const hidden[] = {"nosuid", "nodev", "mode=0000", "ro", NULL};
 	auto_free char *own = rein_asprintf("%s/overlay-%u", b->dir, index), *text = text_path(b, index);
 	struct stat st;
 
@@ -115,14 +136,14 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 		put_bind(j, target, target, true);
 		break;
 	case REIN_MOUNT_HIDE_DIR:
-		put_tmpfs(j, target, "mode=0000");
+		mount_row(j, target, "tmpfs", "tmpfs", hidden);
 		break;
 	case REIN_MOUNT_HIDE_FILE:
 		if (!is_socket(target))
 			put_bind(j, target, "/dev/null", true);
 		break;
 	case REIN_MOUNT_PRIVATE:
-		put_private(j, target, source);
+		put_private(b, j, target, source);
 		break;
 	case REIN_MOUNT_PROC:
 		mount_row(j, target, "proc", "proc", none);
@@ -131,7 +152,7 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 		mount_row(j, target, "sysfs", "sysfs", shut);
 		break;
 	case REIN_MOUNT_DEV:
-		put_devices(j, b->executor);
+		put_devices(b, j);
 		break;
 	case REIN_MOUNT_TEXT:
 		put_bind(j, target, text ? text : "", true);
@@ -166,7 +187,8 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_close(j, '}');
 	rein_json_key(j, "rlimits");
 	rein_json_open(j, '[');
-	for (uint32_t i = 0; i < b->plan->nrlimits; i++)
+	/* our executor gives them to the command alone: a runtime would have them itself, and end by one */
+	for (uint32_t i = 0; !b->executor && i < b->plan->nrlimits; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(rlimits); k++) {
 			if (rlimits[k].resource != (int)b->plan->rlimits[i].resource)
 				continue;
@@ -254,11 +276,14 @@ static int write_text(const struct rein_bundle *b, uint32_t index, struct rein_e
 
 static int make_dirs(const struct rein_bundle *b, struct rein_err *err)
 {
+	static const char *const fixed[] = {"", "/rootfs", "/private"};
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
-	if ((mkdir(b->dir, 0700) < 0 && errno != EEXIST) || (mkdir(path, 0755) < 0 && errno != EEXIST))
-		return rein_err_errno(err, "make the bundle '%s'", b->dir);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
+		snprintf(path, sizeof(path), "%s%s", b->dir, fixed[i]);
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return rein_err_errno(err, "make the bundle '%s'", path);
+	}
 	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
 		snprintf(path, sizeof(path), "%s/overlay-%u", b->dir, i);
 		if (rein_plan_mounts(b->plan)[i].kind == REIN_MOUNT_OVERLAY && mkdir(path, 0755) < 0 &&
@@ -270,13 +295,57 @@ static int make_dirs(const struct rein_bundle *b, struct rein_err *err)
 	return 0;
 }
 
+/* What cannot be said in JSON would be another path, or another word, and nobody would notice. */
+static int check_text(const char *text, const char *what, size_t shown, struct rein_err *err)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0, len; i < n; i += len) {
+		len = (unsigned char)text[i] < 0x80 ? 1 : rein_utf8_len(text + i, n - i);
+		if (!len)
+			return rein_err_set(err, REIN_E_UNSUPPORTED,
+					    "%s '%.*s' is not UTF-8, as all must be that an OCI runtime is told: "
+					    "use the built-in box (--backend box)",
+					    what, (int)shown, text);
+	}
+	return 0;
+}
+
+static int check_path(const char *path, struct rein_err *err)
+{
+	return check_text(path, "the path", 100, err);
+}
+
+static int check_texts(const struct rein_bundle *b, struct rein_err *err)
+{
+	const char *const fixed[] = {b->dir, b->spec->cwd, b->executor ? b->executor : ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+		if (check_path(fixed[i], err) < 0)
+			return -err->code;
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+
+		if (check_path(rein_plan_str(b->plan, m->target), err) < 0 ||
+		    (m->kind == REIN_MOUNT_BIND && check_path(rein_plan_str(b->plan, m->source), err) < 0))
+			return -err->code;
+	}
+	for (char **v = b->executor ? NULL : b->spec->argv; v && *v; v++)
+		if (check_text(*v, "the argument", 100, err) < 0)
+			return -err->code;
+	for (char **v = b->executor ? NULL : b->spec->envp; v && *v; v++)
+		if (check_text(*v, "the variable", strcspn(*v, "="), err) < 0)
+			return -err->code;
+	return 0;
+}
+
 int rein_bundle_write(const struct rein_bundle *b, struct rein_err *err)
 {
 	auto_buf struct rein_buf buf = REIN_BUF(16u << 20);
 	struct rein_json j = {.b = &buf};
 	auto_free char *path = rein_asprintf("%s/config.json", b->dir);
 
-	if (make_dirs(b, err) < 0)
+	if (check_texts(b, err) < 0 || make_dirs(b, err) < 0)
 		return -err->code;
 	rein_json_open(&j, '{');
 	rein_json_kstr(&j, "ociVersion", "1.0.2");
@@ -301,14 +370,21 @@ int rein_bundle_write(const struct rein_bundle *b, struct rein_err *err)
 	return rein_file_replace(AT_FDCWD, path, (struct rein_str){buf.p, buf.n}, REIN_SYNC_NONE, err);
 }
 
+static int open_layer(const struct rein_bundle *b, uint32_t path)
+{
+	return sys_openat2(AT_FDCWD, rein_plan_str(b->plan, path), O_PATH | O_DIRECTORY | O_NOFOLLOW,
+			   RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+/* By descriptors: a path may hold what is a separator to the file system. */
 static int mount_overlay(const struct rein_bundle *b, const struct rein_plan_mount *m, const char *at)
 {
-	const char *mask = m->mask ? rein_plan_str(b->plan, m->mask) : NULL;
-	const char *source = rein_plan_str(b->plan, m->source);
-	auto_free char *lower = mask ? rein_asprintf("%s:%s", mask, source) : rein_strdup(source);
-	struct sys_mount_option options[] = {{"lowerdir", lower},
-					     {"upperdir", rein_plan_str(b->plan, m->upper)},
-					     {"workdir", rein_plan_str(b->plan, m->work)},
+	auto_close int source = open_layer(b, m->source), upper = open_layer(b, m->upper);
+	auto_close int work = open_layer(b, m->work), mask = m->mask ? open_layer(b, m->mask) : -1;
+	char lowers[64], uppers[32], works[32];
+	struct sys_mount_option options[] = {{"lowerdir", lowers},
+					     {"upperdir", uppers},
+					     {"workdir", works},
 					     {"volatile", NULL},
 					     {"redirect_dir", "off"},
 					     {"metacopy", "off"},
@@ -316,10 +392,14 @@ static int mount_overlay(const struct rein_bundle *b, const struct rein_plan_mou
 					     {0}};
 	auto_close int fd = -1;
 
-	errno = EINVAL;
-	/* the option's own separators cannot be in it */
-	if (!lower || strpbrk(source, ":\\,") || (mask && strpbrk(mask, ":\\,")))
+	if (source < 0 || upper < 0 || work < 0 || (m->mask && mask < 0))
 		return -1;
+	if (m->mask)
+		snprintf(lowers, sizeof(lowers), FD_PATH ":" FD_PATH, mask, source);
+	else
+		snprintf(lowers, sizeof(lowers), FD_PATH, source);
+	snprintf(uppers, sizeof(uppers), FD_PATH, upper);
+	snprintf(works, sizeof(works), FD_PATH, work);
 	fd = sys_mount_new("overlay", options, SYS_MOUNT_TAME | MOUNT_ATTR_NOATIME);
 	if (fd < 0) {
 		options[6].value = "off";
@@ -491,10 +571,30 @@ static int cover_private(const struct rein_bundle *b)
 	return 0;
 }
 
+/* See put_private. */
+static int mount_private(const struct rein_bundle *b)
+{
+	static const struct sys_mount_option options[] = {{"mode", "0755"}, {0}};
+	auto_close int fs = sys_mount_new("tmpfs", options, SYS_MOUNT_TAME);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/private", b->dir);
+	if (fs < 0 || sys_mount_attach(fs, AT_FDCWD, path) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(privates); i++) {
+		snprintf(path, sizeof(path), "%s/private/%s", b->dir, privates[i].name);
+		if (mkdir(path, 0700) < 0 || chmod(path, privates[i].mode) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int rein_bundle_mount(const struct rein_bundle *b, struct rein_err *err)
 {
 	char path[PATH_MAX];
 
+	if (b->executor && mount_private(b) < 0)
+		return rein_err_errno(err, "make the private directories in '%s/private'", b->dir);
 	if (mount_system(b) < 0)
 		return rein_err_errno(err, "mount the system at '%s/rootfs'", b->dir);
 	if (!b->executor && cover_private(b) < 0)
@@ -528,6 +628,8 @@ void rein_bundle_remove(const struct rein_bundle *b)
 		unlink(path);
 	}
 	snprintf(path, sizeof(path), "%s/rootfs", b->dir);
+	rmdir(path);
+	snprintf(path, sizeof(path), "%s/private", b->dir);
 	rmdir(path);
 	snprintf(path, sizeof(path), "%s/config.json", b->dir);
 	unlink(path);

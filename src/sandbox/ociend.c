@@ -33,11 +33,6 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 	}
-	/* a group of the runtime's own below ours took the count of it away */
-	if (!s->keeper.hit.what && r.status == 128 + SIGKILL && s->spec->limits.v[REIN_LIMIT_MEMORY] &&
-	    s->keeper.usage.memory_peak + (1u << 20) >= s->spec->limits.v[REIN_LIMIT_MEMORY])
-		s->keeper.hit = (struct rein_limit_hit){REIN_LIMIT_MEMORY, s->keeper.usage.memory_peak,
-							s->spec->limits.v[REIN_LIMIT_MEMORY]};
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	rein_result_usage(&r, ru);

@@ -29,6 +29,7 @@ struct rein_ocirun {
 	struct rein_plan *plan;
 	struct rein_keeper keeper;
 	struct rein_outlet outlet;
+	struct rein_outlet said; /* by the runtime itself, where the command's streams go round it */
 	struct rein_inlet inlet;
 	struct rein_gate gate;
 	struct rein_holder holder; /* of the network, where the runtime's kernel is its own */
@@ -40,11 +41,13 @@ struct rein_ocirun {
 	struct rein_runtime_root root;
 	pid_t pid;
 	int pidfd, signals;
+	int init; /* the container's first process; -1: the runtime has not told yet */
 	int control, theirs; /* to the executor inside; -1: there is none */
 	int memory;	     /* its plan */
 	struct rein_box_note end;
 	int status;
 	uint64_t started_ns, deadline_ns, paused_ns;
+	uint64_t ended_by_us_ns; /* when a terminating signal was first passed on */
 	struct rein_idle idle;
 	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;

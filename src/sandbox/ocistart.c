@@ -18,6 +18,51 @@
 #include "sandbox/spawn.h"
 #include "sys/sys.h"
 
+/*
+ * With a kernel of its own the runtime is the box, and everything of it counts. Else what the runtime itself needs is
+ * not the command's: rein brings the executor there, before it starts anything.
+ */
+static int join(const struct rein_ocirun *s)
+{
+	for (size_t i = 0; !s->backend->executor && i < s->keeper.group.njoin; i++)
+		if (write(s->keeper.group.join[i], "0", 1) != 1)
+			return -1;
+	return 0;
+}
+
+/*
+ * A runtime gives the files that are its streams to the container's user: the command's go round it, by the numbers
+ * the executor looks at, and it gets a pipe for what it has to say itself. The user's terminal is for neither: the
+ * box opens one of its own.
+ */
+static int pass_streams(const struct rein_ocirun *s, int null)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		bool none = s->console.relay.mask & 1u << fd || fcntl(fd, F_GETFD) < 0;
+
+		if (dup2(s->outlet.given[fd] >= 0 ? s->outlet.given[fd] : none ? null : fd, REIN_BOX_STREAMS_FD + fd) < 0)
+			return -1;
+	}
+	if (dup2(s->memory, REIN_BOX_PLAN_FD) < 0 || dup2(s->theirs, REIN_BOX_CONTROL_FD) < 0 || dup2(null, 0) < 0)
+		return -1;
+	for (int fd = 1; fd <= 2; fd++)
+		if (dup2(s->said.given[2] >= 0 ? s->said.given[2] : null, fd) < 0)
+			return -1;
+	return 0;
+}
+
+/* Nothing of the caller's, see inlet.h. */
+static int give_pipes(const struct rein_ocirun *s, int null)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int given = fd ? s->outlet.given[fd] : s->inlet.given;
+
+		if (dup2(given >= 0 ? given : null, fd) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static _Noreturn void child(const struct rein_ocirun *s, int report)
 {
 	const char *argv[REIN_RUNTIME_WORDS];
@@ -26,22 +71,10 @@ static _Noreturn void child(const struct rein_ocirun *s, int report)
 	sigset_t none;
 	size_t n;
 
-	for (size_t i = 0; i < s->keeper.group.njoin; i++)
-		if (write(s->keeper.group.join[i], "0", 1) != 1) {
-			rein_err_errno(&err, "join the control group");
-			goto failed;
-		}
-	for (int fd = 1; fd <= 2; fd++)
-		if (s->outlet.given[fd] >= 0)
-			dup2(s->outlet.given[fd], fd);
-	if (s->inlet.given >= 0)
-		dup2(s->inlet.given, 0);
-	/* the user's terminal is not for the box, and nothing of it for the runtime: the box opens one of its own */
-	for (int fd = 0; fd <= 2; fd++)
-		if (s->console.relay.mask & 1u << fd && (fd == 0 || s->outlet.given[fd] < 0) && dup2(null, fd) < 0) {
-			rein_err_errno(&err, "descriptors of the box");
-			goto failed;
-		}
+	if (join(s) < 0) {
+		rein_err_errno(&err, "join the control group");
+		goto failed;
+	}
 	/* when rein goes, so does the runtime: the executor sees it at its socket, gVisor by this */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid(); /* the caller's terminal is not the command's to type into */
@@ -57,19 +90,14 @@ static _Noreturn void child(const struct rein_ocirun *s, int report)
 	rein_runtime_shield(s->backend);
 	if (rein_bundle_mount(&s->bundle, &err) < 0)
 		goto failed;
+	if ((s->backend->executor ? pass_streams(s, null) : give_pipes(s, null)) < 0) {
+		rein_err_errno(&err, "descriptors of the box");
+		goto failed;
+	}
 	n = rein_runtime_command(s->backend, s->root.path, "run", s->spec, argv);
-	if (s->theirs >= 0) {
-		/*
-		 * The numbers the executor looks at; what goes there is far above them. A runtime gives the
-		 * files that are its streams to the container's user: standard input goes round it.
-		 */
-		if (dup2(s->memory, REIN_BOX_PLAN_FD) < 0 || dup2(s->theirs, REIN_BOX_CONTROL_FD) < 0 ||
-		    dup2(fcntl(0, F_GETFD) < 0 ? null : 0, REIN_BOX_INPUT_FD) < 0 || dup2(null, 0) < 0) {
-			rein_err_errno(&err, "descriptors of the box");
-			goto failed;
-		}
+	if (s->backend->executor) {
 		argv[n++] = "--preserve-fds";
-		argv[n++] = "3";
+		argv[n++] = "5";
 	}
 	argv[n++] = "--pid-file";
 	argv[n++] = s->pid_file;
@@ -80,7 +108,7 @@ static _Noreturn void child(const struct rein_ocirun *s, int report)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* the descriptor that tells of a failure closes by itself when there is none */
-	close_range(s->theirs >= 0 ? REIN_BOX_INPUT_FD + 1 : 3, (unsigned)report - 1, 0);
+	close_range(s->backend->executor ? REIN_BOX_STREAMS_FD + 3 : 3, (unsigned)report - 1, 0);
 	close_range((unsigned)report + 1, ~0u, 0);
 	rein_runtime_exec(argv);
 	rein_err_errno(&err, "run %s", argv[0]);
@@ -96,7 +124,7 @@ int rein_ocirun_prepare_(struct rein_ocirun *s, struct rein_err *err)
 					     .flags = s->plan->flags & REIN_PLAN_ORDERED,
 					     .uid = s->plan->uid,
 					     .gid = s->plan->gid};
-	static const struct rein_box_note notes[] = {{.kind = REIN_BOX_MSG_PLAN}, {.kind = REIN_BOX_MSG_GO}};
+	const struct rein_box_note plan = {.kind = REIN_BOX_MSG_PLAN};
 	int pair[2];
 
 	if (!s->backend->executor)
@@ -108,24 +136,22 @@ int rein_ocirun_prepare_(struct rein_ocirun *s, struct rein_err *err)
 	s->memory = rein_spawn_memory(err);
 	if (s->control < 0 || s->theirs < 0 || s->memory < 0 || rein_spawn_seal(s->memory, s->plan, err) < 0)
 		return -err->code;
-	if (send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+	if (send(s->control, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order) ||
+	    send(s->control, &plan, sizeof(plan), MSG_NOSIGNAL) != (ssize_t)sizeof(plan))
 		return rein_err_errno(err, "control socket");
-	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
-		if (send(s->control, &notes[i], sizeof(notes[i]), MSG_NOSIGNAL) != (ssize_t)sizeof(notes[i]))
-			return rein_err_errno(err, "control socket");
 	return 0;
 }
 
 int rein_ocirun_open_streams_(struct rein_ocirun *s, struct rein_err *err)
 {
 	uint64_t limit = s->spec->limits.v[REIN_LIMIT_OUTPUT];
-	unsigned terminals = s->console.relay.mask;
 
-	/* what the runtime itself has to say comes out where the box's own terminal is shown */
-	if (s->backend->executor && terminals & 4)
-		return rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, (terminals & 2) | (limit ? 0 : 2), err);
-	if (s->backend->executor)
-		return rein_outlet_open(&s->outlet, limit, terminals, err);
+	if (s->backend->executor) {
+		/* of the runtime only the second: it has nothing to say that is a result */
+		if (rein_outlet_open(&s->said, UINT64_MAX, 1u << 1, err) < 0)
+			return -err->code;
+		return rein_outlet_open(&s->outlet, limit, s->console.relay.mask, err);
+	}
 	if (rein_outlet_open(&s->outlet, limit ? limit : UINT64_MAX, 0, err) < 0)
 		return -err->code;
 	return rein_inlet_open(&s->inlet, err);
@@ -168,5 +194,7 @@ int rein_ocirun_start_(struct rein_ocirun *s, struct rein_err *err)
 	if (s->spec->meanwhile)
 		s->spec->meanwhile(s->spec->meanwhile_arg);
 	rein_keep_start(&s->keeper, 0); /* its processes are the runtime's, and counted by the group */
-	return rein_outlet_start(&s->outlet, err) < 0 ? -err->code : rein_inlet_start(&s->inlet, err);
+	if (rein_outlet_start(&s->said, err) < 0 || rein_outlet_start(&s->outlet, err) < 0)
+		return -err->code;
+	return rein_inlet_start(&s->inlet, err);
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -148,12 +149,24 @@ int rein_outlet_start(struct rein_outlet *o, struct rein_err *err)
 	return 0;
 }
 
-void rein_outlet_end(struct rein_outlet *o, bool drain)
+/* Everything was brought out; false: not within that time. */
+static bool drained(struct rein_outlet *o, int ms)
+{
+	struct timespec until;
+
+	if (ms == REIN_OUTLET_DRAIN)
+		return pthread_join(o->thread, NULL) == 0;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	return ms && pthread_clockjoin_np(o->thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+void rein_outlet_end(struct rein_outlet *o, int drain_ms)
 {
 	const uint64_t one = 1;
 
-	if (o->running) {
-		if (!drain && write(o->stop, &one, sizeof(one)) < 0)
+	if (o->running && !drained(o, drain_ms)) {
+		if (write(o->stop, &one, sizeof(one)) < 0)
 			pthread_cancel(o->thread);
 		pthread_join(o->thread, NULL);
 	}

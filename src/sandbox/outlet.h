@@ -27,12 +27,17 @@ struct rein_outlet {
 	bool running;
 	pthread_t thread;
 };
+#define REIN_OUTLET_INIT {.from = {-1, -1}, .given = {-1, -1, -1}, .stop = -1}
 
 /* terminals: which of 0, 1, 2 are the relay's. limit 0: nothing is done. */
 int rein_outlet_open(struct rein_outlet *o, uint64_t limit, unsigned terminals, struct rein_err *err);
 /* The box has its ends: close ours of them, start carrying. */
 int rein_outlet_start(struct rein_outlet *o, struct rein_err *err);
-/* The box is dead. drain: bring out what is left. Returns when nobody uses the descriptors any more. */
-void rein_outlet_end(struct rein_outlet *o, bool drain);
+#define REIN_OUTLET_DRAIN (-1)
+/*
+ * The box is dead. What is left is brought out for so many milliseconds, or until it is. Returns when nobody uses the
+ * descriptors any more.
+ */
+void rein_outlet_end(struct rein_outlet *o, int drain_ms);
 
 #endif

@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,7 +18,9 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/net/start.h"
+#include "sys/sys.h"
 #include "sys/tree.h"
 
 #define ROOTS "/run/rein-oci" /* a directory a container: ID.PROGRAM */
@@ -100,6 +104,22 @@ void rein_runtime_shield(const struct rein_runtime *r)
 		umount2("/sys/fs/cgroup/unified", MNT_DETACH);
 }
 
+#define PATIENCE_MS 3000 /* milliseconds, on a machine that has time */
+
+/* One that does not end is not waited for: others wait for us. */
+static void end_soon(pid_t pid)
+{
+	auto_close int fd = sys_pidfd_open(pid, 0);
+	struct pollfd end = {.fd = fd, .events = POLLIN};
+	int rc;
+
+	do
+		rc = poll(&end, 1, PATIENCE_MS);
+	while (rc < 0 && errno == EINTR);
+	if (rc == 0)
+		kill(pid, SIGKILL);
+}
+
 /* True: it ended well. */
 static bool run_to_end(const struct rein_runtime *r, const char *const *argv)
 {
@@ -118,6 +138,8 @@ static bool run_to_end(const struct rein_runtime *r, const char *const *argv)
 		rein_runtime_exec(argv);
 		_exit(127);
 	}
+	if (pid > 0)
+		end_soon(pid);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && status == 0;
@@ -140,11 +162,16 @@ bool rein_runtime_delete(const struct rein_runtime *r, const char *root, const c
 {
 	const char *argv[REIN_RUNTIME_WORDS];
 	size_t n = rein_runtime_command(r, root, "delete", NULL, argv);
+	bool deleted;
 
 	argv[n++] = "--force";
 	argv[n++] = id;
 	argv[n] = NULL;
-	return run_to_end(r, argv);
+	deleted = run_to_end(r, argv);
+	/* one that was ended while it began has made groups and not written down that it did */
+	if (r->nested_group)
+		rein_cgroup_remove_below(id);
+	return deleted;
 }
 
 /* A runtime that was ended while it began leaves a lock nobody holds. Else only what is empty goes: it may be needed. */

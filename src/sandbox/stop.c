@@ -111,6 +111,29 @@ static bool holds_state(int proc, long pid, const char *state_dir)
 	return false;
 }
 
+/* -1: it is gone. */
+static long parent_of(int proc, const char *pid)
+{
+	char text[512], *p;
+	long parent;
+
+	p = read_small(proc, pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return p && sscanf(p, ") %*c %ld", &parent) == 1 ? parent : -1;
+}
+
+/* Its parent is the supervisor, or a runtime whose parent that is. */
+static bool is_supervised(int proc, const char *pid, const char *state_dir)
+{
+	long parent = parent_of(proc, pid);
+	char above[24];
+
+	if (parent > 1 && holds_state(proc, parent, state_dir))
+		return true;
+	snprintf(above, sizeof(above), "%ld", parent);
+	parent = parent > 1 ? parent_of(proc, above) : -1;
+	return parent > 1 && holds_state(proc, parent, state_dir);
+}
+
 /* Executors in /proc whose supervisor works on this state. */
 static int find_unlisted(int proc, const char *state_dir, struct rein_stop *t, struct rein_err *err)
 {
@@ -118,16 +141,12 @@ static int find_unlisted(int proc, const char *state_dir, struct rein_stop *t, s
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
-		char text[512], *p;
-		long parent;
+		char text[512];
 		int pidfd;
 
 		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
 		    !read_small(proc, e->d_name, "stat", text, sizeof(text)) ||
-		    !strstr(text, " (rein-box) "))
-			continue;
-		p = strrchr(text, ')');
-		if (!p || sscanf(p, ") %*c %ld", &parent) != 1 || !holds_state(proc, parent, state_dir))
+		    !strstr(text, " (rein-box) ") || !is_supervised(proc, e->d_name, state_dir))
 			continue;
 		pidfd = sys_pidfd_open((pid_t)strtol(e->d_name, NULL, 10), 0);
 		if (pidfd >= 0 && add(t, pidfd, pid_space(proc, e->d_name), err) < 0)

@@ -359,3 +359,164 @@ while True: a.append(b"x" * (4 << 20))'
 		none_left
 	done
 }
+
+@test "backends: limits are the command's: what a runtime itself needs does not count" {
+	is_root || skip "only the built-in box"
+	local b
+	for b in $(backends | grep -v runsc); do
+		eq "$b processes" one "$(with "$b" -q --discard --limit processes=1 -- echo one)"
+		run -122 with "$b" -q --discard --limit processes=5 -- bash -c 'for i in 1 2 3 4 5; do sleep 0.3 & done; wait'
+		eq "$b threads" five "$(with "$b" -q --discard --limit processes=5 -- bash -c 'for i in 1 2 3 4; do sleep 0.3 & done; wait; echo five')"
+		eq "$b memory" little "$(with "$b" -q --discard --limit memory=4M -- echo little)"
+		eq "$b open files" 8 "$(with "$b" -q --discard --limit open-files=8 -- sh -c 'ulimit -n')"
+		eq "$b file" small "$(with "$b" -q --discard --limit file=1K -- echo small | cat)"
+		run -122 with "$b" -q --discard --limit file=1K -- sh -c 'head -c 5000 /dev/zero >big; rm big; kill -XFSZ $$'
+		rein safe --lift -q
+	done
+}
+
+@test "backends: what private directories hold is disk space, too" {
+	local b dir
+	for b in $(some); do
+		for dir in /tmp /dev/shm; do
+			run -122 with "$b" -q --discard --limit disk=20M -- sh -c "for i in 1 2 3; do head -c 15000000 /dev/zero >$dir/\$i; done; sleep 20"
+		done
+		rein safe --lift -q
+	done
+	is_root && command -v runsc >/dev/null || return 0
+	# of what is in gVisor's own kernel nothing is seen: there is no room for more
+	run with oci:runsc -q --discard --limit disk=20M -- sh -c 'head -c 60000000 /dev/zero >/tmp/x; wc -c </tmp/x'
+	has "$output" "No space left"
+	has "$output" 20971520
+}
+
+@test "backends: a file that output goes to stays its owner's; streams that are closed are none of ours" {
+	local b
+	for b in $(backends); do
+		: >"$T/out"
+		! is_root || chown 1234:1234 "$T/out"
+		with "$b" -q --discard -- sh -c 'echo out; echo err >&2' >"$T/out" 2>&1
+		eq "$b said" "$(printf 'out\nerr')" "$(cat "$T/out")"
+		! is_root || eq "$b owner" 1234:1234 "$(stat -c %u:%g "$T/out")"
+		eq "$b in" end "$(with "$b" -q --discard -- sh -c 'cat; echo end' <&-)"
+		run -0 bash -c 'rein run --backend "$1" -q --discard -- sh -c "echo out" >&-' bash "$b"
+		run -0 bash -c 'rein run --backend "$1" -q --discard -- sh -c "echo err >&2" 2>&-' bash "$b"
+	done
+	# what rein opens in their place is not what it prints to
+	run -125 --separate-stderr bash -c 'rein audit log >&-'
+	has "$stderr" "cannot be written"
+}
+
+@test "backends: who is asked twice to end, and does not, is killed" {
+	local b st begun
+	for b in $(some); do
+		: >"$T/up"
+		command rein run --backend "$b" -q --discard --approve -- sh -c 'trap "" TERM; echo up; sleep 20' 3>&- >"$T/up" 2>"$T/err" </dev/null &
+		until_true 15 test -s "$T/up" || die "$b: $(cat "$T/err")"
+		begun=$SECONDS
+		kill -TERM $!
+		sleep 1.1
+		kill -TERM $!
+		st=0; wait $! || st=$?
+		eq "$b status" 137 "$st"
+		[ $((SECONDS - begun)) -lt 10 ]
+		none_left
+	done
+}
+
+@test "backends: a workspace with any name; what cannot be told to a runtime is refused" {
+	local b name n=0
+	for name in 'a b' $'new\nline' 'ünï' 'co:lon' 'com,ma' 'back\slash' 'quo"te' '-dash'; do
+		n=$((n + 1))
+		mkdir -p "$W/$n/$name"
+		cd "$W/$n/$name" || return
+		for b in $(some); do
+			rm -f made
+			with "$b" -q --commit -w . -- sh -c 'pwd >made'
+			eq "$b" "$W/$n/$name" "$(cat made)"
+		done
+	done
+	cd "$W" || return
+	is_root || return 0
+	mkdir -p $'bad\xe9'
+	for b in $(backends | grep oci); do
+		run -125 with "$b" -q --commit -w $'bad\xe9' -- true
+		has "$output" "not UTF-8"
+	done
+	if command -v runsc >/dev/null; then # the words are the runtime's only there
+		run -125 with oci:runsc -q --discard -- echo $'\xff'
+		has "$output" "not UTF-8"
+		run -125 with oci:runsc -q --discard --env SECRET=$'hush\xff' -- true
+		has "$output" "the variable 'SECRET' is not UTF-8"
+		hasnt "$output" hush
+	fi
+	eq crun $'\xff' "$(with oci:crun -q --discard -- printf %s $'\xff')"
+}
+
+@test "backends: a runtime that does not answer holds nobody" {
+	is_root && command -v crun >/dev/null || skip "no crun"
+	printf '#!/bin/sh\nexec sleep 300\n' >"$T/deaf"; chmod 755 "$T/deaf"
+	local begun=$SECONDS
+	run -124 timeout -s KILL 60 unshare -m sh -c 'mount --bind "$1" "$2" && exec rein run --approve --timeout 1s --backend oci:crun -- true' sh "$T/deaf" "$(command -v crun)"
+	[ $((SECONDS - begun)) -lt 30 ]
+	[ -z "$(rein log --ids --state running --all)" ]
+}
+
+@test "backends: a canary that is opened pauses the box; where nobody can tell it is refused" {
+	local b
+	echo none >bird
+	for b in $(ours); do
+		: >"$T/out"
+		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" --canary bird -- sh -c 'cat bird; sleep 1; echo on' 3>&- >"$T/out" 2>"$T/err" &
+		local pid=$! st=0
+		until_true 10 grep -q "is paused" "$T/err" || die "$b: $(cat "$T/err")"
+		sleep 1.2
+		eq "$b said" none "$(cat "$T/out")"
+		rein kill "$(rein ps --json | field boxes.0.id)"
+		wait $pid || st=$?
+		rein safe --lift -q
+		none_left
+	done
+	is_root && command -v runsc >/dev/null || return 0
+	run -125 with oci:runsc --discard --canary bird -- true
+	has "$output" "does not support canaries"
+}
+
+@test "backends: the kill switch finds those that are not on the list" {
+	local b mark="sleep 92.$BASHPID"
+	for b in $(ours); do
+		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" -- sh -c "echo x >k; $mark" 3>&- >/dev/null 2>"$T/err" &
+		local pid=$! ended=0
+		until_true 15 pgrep -f "^$mark" >/dev/null || die "$b: $(cat "$T/err")"
+		find "$REIN_STATE/live" -type f -delete
+		eq "$b found" 1 "$(rein stop --all --json | field boxes)"
+		run -1 pgrep -f "^$mark"
+		wait $pid || ended=$?
+		eq "$b status" 119 "$ended"
+		rein start -q
+		none_left
+	done
+}
+
+@test "backends: what is hidden cannot be opened by whoever is its owner" {
+	local b
+	mkdir -p "$HOME/.ssh"; echo key >"$HOME/.ssh/id"
+	for b in $(backends); do
+		run with "$b" -q --discard -- sh -c "chmod 700 $HOME/.ssh && echo opened; echo x >$HOME/.ssh/y && echo written"
+		hasnt "$output" written
+		[ "$b" = oci:runsc ] || hasnt "$output" opened # gVisor lets a directory's mode be changed where all is read-only
+	done
+}
+
+@test "backends: groups of a runtime that was killed while it began are taken away by the next" {
+	is_root && command -v runc >/dev/null || skip "no runc"
+	local dir id="rein-dead$BASHPID"
+	dir=/sys/fs/cgroup/pids$(sed -n 's/^[0-9]*:pids://p' /proc/self/cgroup)
+	[ -d "$dir" ] && grep -q :pids: /proc/self/cgroup || dir=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+	mkdir "$dir/$id" || skip "kernel: no group may be made here"
+	# all that there is: it has not written anything down yet
+	mkdir -p "/run/rein-oci/$id.runc"
+	with oci:runc -q --discard -- true
+	[ ! -e "/run/rein-oci/$id.runc" ] || die "its directory is left"
+	[ ! -e "$dir/$id" ] || { rmdir "$dir/$id"; die "its group is left"; }
+}

@@ -107,6 +107,20 @@ f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
 	run -0 rein run -q --limit disk=20M --discard -- sh -c 'head -c 15M /dev/zero >f; rm f; head -c 15M /dev/zero >g'
 }
 
+@test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
+	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
+	hit disk
+	run timeout 30 rein run --approve --limit disk=20M -- python3 -c '
+import os, time
+for i in range(400):
+    os.mkdir("d"); os.chdir("d")
+for i in range(3): open("f%d" % i, "wb").write(b"x" * (15 << 20))
+time.sleep(20)'
+	hit disk
+	# that there is one says nothing yet
+	run -0 rein run -q --limit disk=500M --discard -- sh -c 'mkdir d; head -c 1M /dev/zero >d/f; chmod 000 d; head -c 15M /dev/zero >g'
+}
+
 @test "limit file: one byte over it is too much, and it is not" {
 	run rein run --limit file=1M -- sh -c 'head -c 2M /dev/zero >f; true'
 	hit file

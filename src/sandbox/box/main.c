@@ -375,8 +375,9 @@ int main(void)
 	if (!(box->order.flags & REIN_PLAN_CONTAINED))
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	contained = box->order.flags & REIN_PLAN_CONTAINED;
-	if (contained && (dup2(REIN_BOX_INPUT_FD, 0) < 0 || close(REIN_BOX_INPUT_FD) < 0))
-		box_step_failed(box, REIN_STEP_STDIO, 0);
+	for (int fd = 0; contained && fd < 3; fd++)
+		if (dup2(REIN_BOX_STREAMS_FD + fd, fd) < 0 || close(REIN_BOX_STREAMS_FD + fd) < 0)
+			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
 	check_stdio(box);
 	check_personality(box);
 	box->umask = umask(0);
