@@ -100,16 +100,30 @@ static int finish(int status)
 	return rein_fail(&err, false);
 }
 
+static bool missing[STDERR_FILENO + 1];
+
 /*
- * A file opened where a standard stream is missing would be taken for it, by whoever prints here and by a command that
- * is given ours. A command has what the executor gives it for one that is not there; what we say ourselves cannot be
- * written, as without this.
+ * A file that is opened takes the lowest number: where a standard stream is closed, that would be one of the state's,
+ * and words for people would go into it. What stands there now is as useless as what was closed.
  */
-static void fill_streams(bool command)
+static void fill_closed(void)
 {
-	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd && command ? O_WRONLY : O_RDONLY) != fd)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		missing[fd] = fcntl(fd, F_GETFD) < 0;
+		if (missing[fd] && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
 			_exit(rein_code_exit(REIN_E_IO));
+	}
+}
+
+void rein_streams_for_command(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int null = missing[fd] ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+		if (missing[fd] && (null < 0 || dup2(null, fd) < 0))
+			_exit(rein_code_exit(REIN_E_IO));
+		rein_closep_(&null);
+	}
 }
 
 int main(int argc, char **argv)
@@ -117,7 +131,7 @@ int main(int argc, char **argv)
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
-	fill_streams(argc > 1 && rein_streq(argv[1], "run"));
+	fill_closed();
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);

@@ -287,6 +287,7 @@ int rein_cli_run(int argc, char **argv)
 		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
 		return rein_fail_last(&err, common.json);
 	}
+	rein_streams_for_command();
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail_last(&err, common.json);
 	asker = (struct rein_asker){.engine = &e,

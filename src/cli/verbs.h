@@ -8,6 +8,8 @@
 #include "engine/engine.h"
 
 int rein_cli_run(int argc, char **argv);
+/* A command that is given our standard streams has /dev/null for one that is closed. */
+void rein_streams_for_command(void);
 int rein_cli_diff(int argc, char **argv);
 int rein_cli_commit(int argc, char **argv);
 int rein_cli_discard(int argc, char **argv);
