@@ -4,7 +4,6 @@
  * things in it, of a deleted directory the chosen parts go, one that was replaced goes or stays.
  */
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -155,24 +154,14 @@ static int leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 	return top == i ? 0 : settle_top(c, top, err);
 }
 
-static int by_place(const void *key, const void *elem)
-{
-	const struct rein_change *x = key, *y = elem;
-
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return rein_path_cmp(x->path, y->path);
-}
-
 /* The old name of what is not to come under its new one. */
 static int leave_source_out(struct rein_changes *c, const struct rein_change *x, struct rein_err *err)
 {
-	const struct rein_change key = {.root = x->root, .path = x->from};
-	const struct rein_change *old = bsearch(&key, c->v, c->n, sizeof(c->v[0]), by_place);
+	const size_t old = rein_changes_find(c, x->root, x->from);
 
-	if (!old || !old->renamed_away || old->skipped)
+	if (old == c->n || !c->v[old].renamed_away || c->v[old].skipped)
 		return 0;
-	return leave_out(c, (size_t)(old - c->v), err);
+	return leave_out(c, old, err);
 }
 
 int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)

@@ -49,6 +49,22 @@ void rein_changes_sort(struct rein_changes *c)
 		qsort(c->v, c->n, sizeof(c->v[0]), by_path);
 }
 
+size_t rein_changes_find(const struct rein_changes *c, uint32_t root, const char *path)
+{
+	const struct rein_change key = {.root = root, .path = (char *)(uintptr_t)path, .kind = UINT8_MAX};
+	size_t low = 0, high = c->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (by_path(&c->v[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < c->n && c->v[low].root == root && rein_streq(c->v[low].path, path) ? low : c->n;
+}
+
 void rein_changes_sum(const struct rein_changes *c, struct rein_summary *ret)
 {
 	*ret = (struct rein_summary){0};

@@ -80,6 +80,8 @@ void rein_changes_done(struct rein_changes *c);
 /* Appends a zeroed change; takes ownership of path (freed on failure too). NULL: out of memory. */
 struct rein_change *rein_changes_add(struct rein_changes *c, uint32_t root, char *path);
 void rein_changes_sort(struct rein_changes *c); /* by root, then path */
+/* Of a sorted list, where the first change of this path is; its length: nowhere. */
+size_t rein_changes_find(const struct rein_changes *c, uint32_t root, const char *path);
 void rein_changes_sum(const struct rein_changes *c, struct rein_summary *ret);
 
 /* Binary form with a checksum; parse trusts nothing. */

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -49,15 +48,6 @@ static uint8_t verdict(const struct check *k, const struct rein_change *x, const
 	return k->forward ? REIN_CLASH_CHANGED : REIN_CLASH_LATER;
 }
 
-static int find_path(const void *key, const void *elem)
-{
-	const struct rein_change *x = key, *y = elem;
-
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return rein_path_cmp(x->path, y->path);
-}
-
 struct search {
 	const struct check *k;
 	const struct rein_change *top;
@@ -69,12 +59,11 @@ struct search {
 static int unknown_visit(const struct rein_visit *v, void *arg, struct rein_err *err)
 {
 	struct search *s = arg;
-	struct rein_change key = {.root = s->top->root, .path = (char *)v->path};
 
 	(void)err;
 	if (v->fp.ctime_ns <= s->not_after_ns || rein_streq(v->path, s->top->path))
 		return 0;
-	if (bsearch(&key, s->k->c->v, s->k->c->n, sizeof(s->k->c->v[0]), find_path))
+	if (rein_changes_find(s->k->c, s->top->root, v->path) < s->k->c->n)
 		return 0; /* it is compared by itself */
 	s->found = v->path;
 	return 1;

@@ -14,7 +14,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -457,14 +456,22 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return rc;
 }
 
-static int by_path(const void *key, const void *elem)
+/* The change that a step carries out by itself, or NULL: of one path there may be two. */
+static const struct rein_change *change_of(const struct rein_op *o, const struct rein_changes *c)
 {
-	const struct rein_op *o = key;
-	const struct rein_change *x = elem;
+	static const uint8_t kinds[] = {
+		[REIN_OP_EXCHANGE] = REIN_CHANGE_MODIFIED,
+		[REIN_OP_CREATE] = REIN_CHANGE_CREATED,
+		[REIN_OP_DELETE] = REIN_CHANGE_DELETED,
+		[REIN_OP_META] = REIN_CHANGE_META,
+		[REIN_OP_DIRMETA] = 0,
+	};
 
-	if (o->root != x->root)
-		return o->root < x->root ? -1 : 1;
-	return rein_path_cmp(o->path, x->path);
+	for (size_t i = rein_changes_find(c, o->root, o->path);
+	     i < c->n && c->v[i].root == o->root && rein_streq(c->v[i].path, o->path); i++)
+		if (kinds[o->kind] && c->v[i].kind == kinds[o->kind])
+			return &c->v[i];
+	return NULL;
 }
 
 /*
@@ -477,10 +484,9 @@ static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forw
 
 	for (size_t i = 0; i < ops->n; i++) {
 		struct rein_op *o = &ops->v[i];
-		const struct rein_change *x = c->n ? bsearch(o, c->v, c->n, sizeof(c->v[0]), by_path) : NULL;
-		bool whole = o->kind == REIN_OP_LIFT || o->kind == REIN_OP_DIRMETA;
+		const struct rein_change *x = change_of(o, c);
 
-		if (x && x->skipped && !whole) {
+		if (x && x->skipped) {
 			rein_op_done(o);
 			continue;
 		}
