@@ -12,7 +12,9 @@ rules:
   - {id: two, match: {program: touch, arguments: [two]}, decide: ask, minimum: 2}
   - {id: other, match: {program: touch, arguments: [other]}, decide: hold, approvers: [somebody-else]}
   - {id: plain, match: {program: touch, arguments: [plain]}, decide: ask}
+  - {id: words, match: {program: touch, arguments: [words]}, decide: hold}
 effects:
+  - {id: no, match: {path: [no]}, decide: deny}
   - {id: did, match: {change: [created], path: [did]}, decide: hold, minimum: 2}
 E
 cd "$dir/ws"

@@ -64,6 +64,14 @@ decision() { rein policy explain --json "$@" | field decision; }
 	echo '# changed' >>.rein.yaml
 	eq changed ask "$(decision 'kubectl delete namespace prod')"
 	rein policy trust -q
+	mkdir "$T/other"
+	cp .rein.yaml "$T/other"
+	eq elsewhere ask "$(cd "$T/other" && git init -q . && decision 'kubectl delete namespace prod')"
+	cp .rein.yaml "$T/whole"
+	head -n 3 "$T/whole" >.rein.yaml # without what it forbids
+	eq cut ask "$(decision 'kubectl delete namespace prod')"
+	cp "$T/whole" .rein.yaml
+	eq whole allow "$(decision 'kubectl delete namespace prod')"
 	rein policy untrust
 	eq untrusted ask "$(decision 'kubectl delete namespace prod')"
 	mkdir -p sub/dir && cd sub/dir

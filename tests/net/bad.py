@@ -155,6 +155,10 @@ ROWS = [
     ("writing where only reading is allowed", "http('ro.test', method='POST', more='Content-Length: 2\\r\\n', body=b'hi')", [("ro.test", 80, "method")], ["tcp"]),
     ("deleting where only reading is allowed", "http('ro.test', method='DELETE')", [("ro.test", 80, "method")], ["tcp"]),
     ("a body to a reading request", "http('ro.test', more='Content-Length: 2\\r\\n', body=b'hi')", [("ro.test", 80, "method")], ["tcp"]),
+    ("an upgrade where only reading is allowed", "http('ro.test', more='Upgrade: x\\r\\n')", [("ro.test", 80, "method")], ["tcp"]),
+    ("an upgrade with a body", "http('site.test', method='POST', more='Upgrade: x\\r\\nContent-Length: 2\\r\\n', body=b'hi')", [("site.test", 80, "not_http")], ["tcp"]),
+    ("an upgrade behind another request", "tcp('site.test', 80, b'HEAD / HTTP/1.1\\r\\nHost: site.test\\r\\n\\r\\n', tail=b'GET / HTTP/1.1\\r\\nHost: site.test\\r\\nUpgrade: x\\r\\n\\r\\n')",
+     [("site.test", 80, "not_http")], ["tcp", "http 93.184.10.1 80 HEAD", "http 2606:4700:1::1 80 HEAD"]),
     ("TLS where only reading is allowed", "tls('ro.test', name='ro.test')", [("ro.test", 443, "opaque")], ["tcp"]),
     # other protocols
     ("UDP to an address", "udp('93.184.10.1', 9999)", [("93.184.10.1", 9999, "protocol")], []),

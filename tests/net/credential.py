@@ -87,6 +87,7 @@ check(r.status != 0 and "bad.yaml:2" in r.err + json.dumps(r.json) and "absolute
 refused("another host that is looked into", ONE, 'curl -sS -H "Authorization: Bearer $API" https://pkg.test/')
 refused("another host, in plain text", ONE, 'curl -sS -H "Authorization: Bearer $API" http://other.test/')
 refused("the right host, in plain text", ONE, 'curl -sS -H "Authorization: Bearer $API" http://site.test/')
+refused("the right host and port, in plain text", HOSTS + ["--credential", "API=env:SOURCE_A,host=site.test:80"], 'curl -sS -H "Authorization: Bearer $API" http://site.test/')
 refused("its encoding, in plain text", ONE, "curl -sS -u x:$API http://other.test/")
 r = box(ONE, sh('curl -sS -H "Authorization: Bearer $API" https://other.test/say/body; echo $API'))
 check(r.status == 0 and auth(r) and REAL not in str(r.seen) and clean(r), "a host that is not looked into gets a placeholder, which is worth nothing", r)

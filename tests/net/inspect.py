@@ -186,6 +186,15 @@ for field in ("X-HTTP-Method-Override: DELETE", "x-http-method: PUT", "X_Method_
 refused("another request where only reading is allowed", GET + ["-H", "X-HTTP-Method-Override: DELETE", "https://ro.test/x"], "request")
 works("where nothing is said of requests it is nobody's business", ALL, GET + ["-H", "X-HTTP-Method-Override: PUT", "https://site.test/x"], "GET /x of site.test")
 refused("writing where only reading is allowed", GET + ["-d", "x", "https://ro.test/x"], "method")
+refused("what another host's rule allows", GET + ["-X", "DELETE", "https://site.test/v1/a"], "request",
+        API + ["--allow-host", "pkg.test,inspect,methods=DELETE"])
+refused("what another port's rule allows", GET + ["-X", "DELETE", "https://site.test/v1/a"], "request",
+        API + ["--allow-host", "site.test:8443,inspect,methods=DELETE"])
+refused("another protocol where only reading is allowed", python("s = socket.create_connection(('db.test', 5432), 10); s.sendall(b'\\0GOT'); print(hear(s))"),
+        "opaque", ["--allow-host", "db.test:5432,ro"])
+refused("TLS without a name to a number where only reading is allowed", python("""
+try: t = ssl._create_unverified_context().wrap_socket(socket.create_connection(("93.184.10.1", 443), 10)); t.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"); print("GOT", hear(t))
+except OSError as e: print("error", e)"""), "opaque", ["--allow-host", "93.184.10.1,ro"])
 refused("another name in the handshake", python("raw(b'x', sni='other.test', check=False)"), "sni")
 refused("HTTP/2 alone", python("raw(b'x', alpn=['h2'])"), "handshake")
 refused("plain text", GET + ["http://site.test:443/v1/a"], "not_tls")

@@ -122,6 +122,13 @@ for text, word in [("up: 1M", "network.up"), ("max: 1M", "network.max"), ("rate:
 own()
 r = box(policy("network: {allow: [budget.test]}\nlimits: {egress: 20K}\n"), ["sh", "-c", "head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/ || echo cut"])
 check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "a limit of what goes out is kept", r)
+for name, text, more in (("beside a larger volume", "network: {allow: [budget.test], up: 1G}\nlimits: {egress: 20K}\n", []),
+                         ("beside a volume in a time", "network: {allow: [budget.test], up: 1G/1h}\nlimits: {egress: 20K}\n", []),
+                         ("of a profile that is chosen", "network: {allow: [budget.test]}\nlimits: {profiles: {small: {egress: 20K}}}\n", ["--profile", "small"])):
+    r = box(policy(text) + more, ["sh", "-c", "head -c 100000 /dev/zero | curl -sS --data-binary @- http://budget.test/ || echo cut"])
+    check("of budget.test body" not in r.out and "budget" in {w for _, _, w in r.why}, "such a limit is kept " + name, r)
+refuses("such a limit where no gate could keep it", policy("limits: {egress: 20K}\n") + ["--net", "host"], "limits.egress")
+refuses("a profile's limit where no gate could keep it", ["--profile", "agent", "--net", "host"], "limits.egress")
 
 # a project's file only tightens
 project("network: {mode: open, allow: [other.test], ports: ['*'], max: 1G, rate: 100M}\n")
