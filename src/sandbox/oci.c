@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "sandbox/caller.h"
 #include "sandbox/filter.h"
+#include "sandbox/live.h"
 #include "sandbox/ocirun.h"
 #include "sys/passfd.h"
 #include "sys/priv.h"
@@ -297,13 +298,15 @@ static int look_for_init(struct rein_ocirun *s, struct rein_err *err)
 	const struct rein_box_note go = {.kind = REIN_BOX_MSG_GO};
 	pid_t pid = read_pid(s);
 
-	if (!pid && s->ready && rein_mono_ns() - s->started_ns > UNKNOWN_NS)
+	/* whatever it says, only a process of its own is ours to move and to kill */
+	if (pid)
+		s->init = rein_live_pidfd(&(struct rein_live){.rein = getpid(), .box = pid});
+	if (s->init < 0 && s->ready && rein_mono_ns() - s->started_ns > UNKNOWN_NS)
 		return rein_err_set(err, REIN_E_FAILED, "%s does not tell which process the box is", s->backend->program);
-	if (!pid)
+	if (s->init < 0)
 		return 0;
 	s->listed = true;
 	s->supervisor.box = pid;
-	s->init = sys_pidfd_open(pid, 0); /* a moment ago it waited for us, or for its runtime */
 	if (s->backend->executor && bring_to_group(s, pid, err) < 0)
 		return -err->code;
 	if (s->spec->watch)

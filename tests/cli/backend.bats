@@ -462,6 +462,23 @@ while True: a.append(b"x" * (4 << 20))'
 	[ -z "$(rein log --ids --state running --all)" ]
 }
 
+@test "backends: a runtime that names a process which is not its own has nobody killed" {
+	is_root && command -v crun >/dev/null || skip "no crun"
+	sleep 100 3>&- &
+	local victim=$!
+	cat >"$T/liar" <<-E
+		#!/bin/sh
+		f= v=
+		while [ \$# -gt 0 ]; do case \$1 in --pid-file) f=\$2; shift ;; run|kill|delete) v=\$1 ;; esac; shift; done
+		[ "\$v" = run ] || exit 0
+		echo $victim >"\$f"
+		exec sleep 20
+	E
+	chmod 755 "$T/liar"
+	run -124 timeout -s KILL 60 unshare -m sh -c 'mount --bind "$1" "$2" && exec rein run --approve --timeout 1s --backend oci:crun -- true' sh "$T/liar" "$(command -v crun)"
+	kill "$victim" || die "it is dead"
+}
+
 @test "backends: a canary that is opened pauses the box; where nobody can tell it is refused" {
 	local b
 	echo none >bird
