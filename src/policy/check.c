@@ -144,14 +144,29 @@ static const struct {
 	const char *name;
 	enum rein_file_op op;
 } operations[] = {{"read ", REIN_FILE_READ},	 {"write ", REIN_FILE_WRITE}, {"append ", REIN_FILE_APPEND},
-		  {"delete ", REIN_FILE_DELETE}, {"chmod ", REIN_FILE_CHMOD}, {"list ", REIN_FILE_LIST}};
+		  {"delete ", REIN_FILE_DELETE}, {"chmod ", REIN_FILE_CHMOD}, {"list ", REIN_FILE_LIST},
+		  {"remove ", REIN_FILE_DELETE}, {"create ", REIN_FILE_WRITE}, {"edit ", REIN_FILE_WRITE}};
 
-static const char *const methods[] = {"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS "};
+/* A word before the address is a method, whichever it is and however it is written; without one it is fetched. */
+static const char *method_of(const char *text, const char **ret_url)
+{
+	static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE", "TRACE",
+					      "MKCOL", "MOVE", "COPY", "LOCK", "PROPFIND", "REPORT"};
+	const char *word = text + strspn(text, " \t");
+	size_t n = strcspn(word, " \t");
+
+	*ret_url = text;
+	if (!n || !word[n] || memchr(word, ':', n) || memchr(word, '/', n) || memchr(word, '.', n))
+		return "GET";
+	*ret_url = word + n + strspn(word + n, " \t");
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (strlen(methods[i]) == n && strncasecmp(word, methods[i], n) == 0)
+			return methods[i];
+	return "UNKNOWN";
+}
 
 int rein_policy_action(const char *kind, const char *text, struct rein_action *ret)
 {
-	static const char *const method_names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
-
 	*ret = (struct rein_action){.text = text, .text_n = strlen(text)};
 	if (!kind || rein_streq(kind, "command")) {
 		ret->kind = REIN_ACTION_COMMAND;
@@ -165,19 +180,13 @@ int rein_policy_action(const char *kind, const char *text, struct rein_action *r
 		ret->op = REIN_FILE_WRITE;
 		ret->path = text;
 		for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
-			if (rein_starts(text, operations[i].name)) {
+			if (strncasecmp(text, operations[i].name, strlen(operations[i].name)) == 0) {
 				ret->op = operations[i].op;
 				ret->path = text + strlen(operations[i].name);
 			}
 	} else if (rein_streq(kind, "http")) {
 		ret->kind = REIN_ACTION_HTTP;
-		ret->method = "GET";
-		ret->url = text;
-		for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-			if (rein_starts(text, methods[i])) {
-				ret->method = method_names[i];
-				ret->url = text + strlen(methods[i]);
-			}
+		ret->method = method_of(text, &ret->url);
 	} else {
 		return -1;
 	}

@@ -1588,6 +1588,31 @@ static void test_cases(void **state)
 	assert_true(ran >= 40);
 }
 
+/* How a method or an operation is written decides nothing; one that nobody knows is not a reading one. */
+static void test_words_of_actions(void **state)
+{
+	static const struct {
+		const char *kind, *text;
+		enum rein_decide decide;
+	} cases[] = {
+		{"http", "https://api.example.com/x", REIN_ALLOW},	  {"http", "get https://api.example.com/x", REIN_ALLOW},
+		{"http", "delete https://api.example.com/x", REIN_ASK}, {"http", " DELETE\thttps://api.example.com/x", REIN_ASK},
+		{"http", "PURGE https://api.example.com/x", REIN_ASK},  {"http", "frob https://api.example.com/x", REIN_ASK},
+		{"file", "write a", REIN_ALLOW},			  {"file", "Delete /etc/passwd", REIN_HOLD},
+		{"file", "REMOVE /etc/passwd", REIN_HOLD},		  {"file", "Write /etc/passwd", REIN_HOLD},
+	};
+	struct rein_policy *p = with(NULL, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_decision d = decide_as(p, cases[i].kind, cases[i].text, (struct rein_verdict_facts){0});
+
+		if (d.decide != cases[i].decide)
+			fail_msg("%s: %s", cases[i].text, rein_decide_name(d.decide));
+	}
+	rein_policy_free(p);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -1598,7 +1623,7 @@ int main(void)
 		cmocka_unit_test(test_allow_speaks_for_its_parts_only),
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_demands_add_up),
+		cmocka_unit_test(test_network_layers), cmocka_unit_test(test_words_of_actions), cmocka_unit_test(test_demands_add_up),
 		cmocka_unit_test(test_project_only_tightens),
 		cmocka_unit_test(test_sure_after_unsure),
 		cmocka_unit_test(test_paths_in_part),
