@@ -198,6 +198,67 @@ static void every_line_removed_doubled_swapped(void **state)
 	say_found("a line removed, doubled or swapped");
 }
 
+/* Replace the root in a head's line by that of the tree; other lines stay. */
+static void rewrite_root(char *line, size_t n, const struct rein_merkle *tree)
+{
+	static const char begins[] = "{\"v\":1,\"type\":\"head\"", before[] = "\"root\":\"";
+	char *at = n > sizeof(begins) && !memcmp(line, begins, sizeof(begins) - 1) ? memmem(line, n, before, strlen(before)) : NULL;
+	struct rein_hash root;
+	char hex[65];
+
+	if (!at)
+		return;
+	rein_merkle_root(tree, &root);
+	for (size_t i = 0; i < 32; i++)
+		snprintf(hex + 2 * i, 3, "%02x", root.b[i]);
+	memcpy(at + strlen(before), hex, 64);
+}
+
+/* Somebody who can do everything but sign: a changed line, and every head after it, and the published one, made to fit. */
+static void heads_rewritten_without_the_key(void **state)
+{
+	struct rein_merkle tree = {0};
+	auto_buf struct rein_buf head = REIN_BUF(1 << 16);
+	unsigned changed = 0;
+
+	(void)state;
+	for (unsigned f = 0; f < 3; f++) {
+		auto_buf struct rein_buf b = REIN_BUF(1 << 20);
+
+		rein_buf_add(&b, file[f].p, file[f].n);
+		for (size_t at = 0; at < b.n;) {
+			size_t n = (size_t)((char *)memchr(b.p + at, '\n', b.n - at) - (b.p + at));
+			char *command = memmem(b.p + at, n, "ls -l", 5);
+			struct rein_hash leaf;
+
+			if (f == 2 && command && !changed++)
+				memcpy(command, "rm -l", 5);
+			rewrite_root(b.p + at, n, &tree);
+			/* the published head is the last one */
+			if (n > 20 && !memcmp(b.p + at, file[3].p, 20)) {
+				rein_buf_clear(&head);
+				rein_buf_add(&head, b.p + at, n);
+			}
+			rein_merkle_leaf(b.p + at, n, &leaf);
+			rein_merkle_push(&tree, &leaf);
+			at += n + 1;
+		}
+		if (f < 2)
+			assert_memory_equal(b.p, file[f].p, b.n); /* it is how heads are made */
+		else
+			store(f, b.p, b.n);
+	}
+	assert_true(changed > 0);
+	assert_int_equal((char *)memchr(file[3].p, '\n', file[3].n) - file[3].p, head.n);
+	rein_buf_add(&head, file[3].p + head.n, file[3].n - head.n);
+	store(3, head.p, head.n);
+	assert_false(whole());
+	for (unsigned f = 2; f < FILES; f++)
+		restore(f);
+	assert_true(whole());
+	say_found("rewritten without the key");
+}
+
 static void every_cut(void **state)
 {
 	(void)state;
@@ -410,6 +471,7 @@ int main(void)
 		cmocka_unit_test(every_flipped_byte),
 		cmocka_unit_test(every_line_removed_doubled_swapped),
 		cmocka_unit_test(every_cut),
+		cmocka_unit_test(heads_rewritten_without_the_key),
 		cmocka_unit_test(files_removed_exchanged_replaced),
 		cmocka_unit_test(pruning_is_signed_for),
 		cmocka_unit_test(a_state_is_the_writers),
