@@ -82,6 +82,8 @@ void rein_console_signal(struct rein_console *c, int control, const struct signa
 		rein_relay_resize(&c->relay);
 	else if (sig == SIGTSTP && c->stopping)
 		c->stopping = false;
+	else if (sig == SIGTSTP)
+		c->asked = true, pass_on(control, sig, si->ssi_code == SI_KERNEL);
 	else if (sig == SIGCONT)
 		resume(c, control);
 	else if (sig == SIGHUP && si->ssi_code == SI_KERNEL)
@@ -92,6 +94,10 @@ void rein_console_signal(struct rein_console *c, int control, const struct signa
 
 void rein_console_stopped(struct rein_console *c, int control, int sig)
 {
+	/* a command that stops itself must not stop whoever watches over the rest of its box */
+	if (!c->relay.mask && !c->asked && !is_orphaned())
+		return;
+	c->asked = false;
 	if (c->relay.mask && (sig == SIGTTIN || sig == SIGTTOU)) {
 		c->relay.wanted = true;
 		if (!rein_relay_foreground(&c->relay))

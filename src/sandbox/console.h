@@ -13,6 +13,7 @@
 struct rein_console {
 	struct rein_relay relay;
 	bool stopping; /* a SIGTSTP of our own making is pending */
+	bool asked;    /* somebody sent us SIGTSTP, and it was passed on */
 	bool hung_up;  /* the user's terminal is gone */
 };
 
@@ -22,7 +23,10 @@ struct rein_console {
 void rein_console_begin(struct rein_console *c, int master);
 /* A signal came to us; control: the executor's socket. */
 void rein_console_signal(struct rein_console *c, int control, const struct signalfd_siginfo *si);
-/* The command was stopped by this signal. Returns when it may go on. */
+/*
+ * The command was stopped by this signal. Returns when it may go on; at once, and it stays stopped, where neither a
+ * terminal nor anybody who asked for it wants us to stop as well: its limits are ours to keep.
+ */
 void rein_console_stopped(struct rein_console *c, int control, int sig);
 /* Carry what poll found for rein_relay_watch. */
 void rein_console_move(struct rein_console *c, int control, const struct pollfd fds[3]);

@@ -424,6 +424,15 @@ while True: a.append(b"x" * (4 << 20))'
 	done
 }
 
+@test "backends: a command that stops itself does not stop the clock" {
+	local b
+	for b in $(ours); do
+		# in a group of its own, which rein would stop as a whole; a shell that waits for it, as an agent does
+		run -124 timeout -s KILL 30 bash -mc 'rein run --backend "$1" -q --timeout 1s -- sh -c "kill -STOP \$\$; sleep 20" </dev/null >/dev/null 2>&1 & wait $!' bash "$b"
+		none_left
+	done
+}
+
 @test "backends: a workspace with any name; what cannot be told to a runtime is refused" {
 	local b name n=0
 	for name in 'a b' $'new\nline' 'ünï' 'co:lon' 'com,ma' 'back\slash' 'quo"te' '-dash'; do
