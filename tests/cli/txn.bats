@@ -330,6 +330,25 @@ load helper
 	rein discard -q
 }
 
+@test "conflict: a directory's mode that both sides changed; its time alone is none" {
+	mkdir -m 755 d
+	rein run -q --hold -- chmod 700 d
+	chmod 711 d
+	run -123 rein commit
+	has "$output" " d:"
+	eq mode 711 "$(stat -c %a d)"
+	rein discard -q
+	rein run -q --commit -- chmod 700 d
+	chmod 711 d
+	run -123 rein undo
+	eq mode 711 "$(stat -c %a d)"
+	chmod 700 d
+	mkdir e
+	rein run -q --hold -- touch -d @5 e
+	touch e
+	run -0 rein commit
+}
+
 @test "conflict: --ours keeps, --theirs takes, per path; the commit then goes through and can be undone" {
 	echo 1 | tee a b c >/dev/null
 	held sh -c 'echo box >>a; echo box >>b; echo box >>c' >/dev/null
