@@ -354,12 +354,17 @@ int rein_engine_exec(struct rein_engine *e, const struct rein_run_opts *o, struc
 	return execute(e, o, r, err);
 }
 
+#define SCANS 16 /* of a tree that others change meanwhile */
+
 int rein_engine_scan(struct rein_run *r, struct rein_err *err)
 {
 	rein_changes_done(&r->changes);
 	/* effects that cannot be read cannot be judged: nothing of them may be committed */
-	while (scan(r, err) < 0) {
-		if (!rein_master_own_files(err->sys))
+	for (int tries = 1; scan(r, err) < 0; tries++) {
+		/* the private side stands still: what is gone was real, somebody took it away while we looked */
+		bool gone = (err->sys == ENOENT || err->sys == ENOTDIR) && tries < SCANS;
+
+		if (!gone && !rein_master_own_files(err->sys))
 			return rein_err_prefix(err, "read the effects");
 		rein_changes_done(&r->changes);
 	}

@@ -227,7 +227,7 @@ void rein_run(struct differ *d, const struct place *p, const char *const *args,
 /* A run that changes nothing, and leaves its overlay to the next. */
 static void warm_up(struct differ *d, const struct place *p)
 {
-	const char *args[] = {"run", "--approve", "-q", "--warm", "1m", "--workspace", p->work, "--", "true", NULL};
+	const char *args[] = {"run", "--approve", "-q", "--writable", "--warm", "1m", "--workspace", p->work, "--", "true", NULL};
 	char *held = lab_format("%s/warm", strchr(p->state_env, '=') + 1);
 	struct lab_result r;
 	struct dirent *e;
