@@ -37,6 +37,7 @@ struct rein_keeper {
 	uint64_t base_bytes, walked_bytes, walked_written, walked_free, base_free, walk_not_before_ns;
 	bool closed; /* the walk did not see everything */
 	uint64_t output_bytes; /* told by whoever carries it */
+	bool ahead; /* who looks comes before all others */
 };
 
 /* Make the control group if one is needed. */

@@ -225,6 +225,7 @@ more_setup() {
 	# what stays in the workspace is not announced
 	run -0 j --environment slow -- touch ran
 	for signal in TERM HUP; do
+		rm -f "$T/out"
 		command rein run -p "$HOME/p.yaml" --environment slow -- curl -sX POST http://service.invalid/ 3>&- >"$T/out" 2>&1 &
 		until_true 10 grep -q "Ctrl-C" "$T/out"
 		kill -$signal $!
@@ -237,6 +238,7 @@ more_setup() {
 	run on_tty 'Ctrl-C=>\x03' -- "$REIN_BUILD/rein" run -p "$HOME/p.yaml" --environment slow -- curl -sX POST http://service.invalid/
 	eq Ctrl-C 120 "$status"
 	sed -i 's/400ms/2s/' "$HOME/p.yaml"
+	rm -f "$T/out"
 	j --environment staging -- curl -sX POST http://service.invalid/ 3>&- >"$T/out" 2>&1 &
 	until_true 10 grep -q "Ctrl-C" "$T/out"
 	command rein stop --all -q --reason drill
