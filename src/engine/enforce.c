@@ -32,7 +32,8 @@ static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_cod
 	return rein_err_set(err, (int)code, "%s", d->reason);
 }
 
-int rein_engine_short(struct rein_judgement *j, const struct rein_reviews *r, struct rein_err *err)
+/* Would the yes of who runs this be enough? What is missing is kept in words. */
+static int suffices(struct rein_judgement *j, const struct rein_reviews *r, struct rein_err *err)
 {
 	if (rein_reviews_check_self(r, err) == 0)
 		return 0;
@@ -48,7 +49,7 @@ static int ask(const struct rein_engine *e, const struct rein_run_opts *o, struc
 
 	if (rein_review_of(&r->judged.before, rein_now_ns(), &need, err) < 0)
 		return -err->code;
-	if (rein_engine_short(&r->judged, &need, err) < 0 || !o->ask)
+	if (suffices(&r->judged, &need, err) < 0 || !o->ask)
 		return refuse(e, r, REIN_E_APPROVAL, err);
 	yes = o->ask(o->ask_arg, &r->judged);
 	if (rein_trail_answered(&r->trail, yes, "action", err) < 0)
@@ -107,7 +108,7 @@ int rein_engine_bind_(struct rein_run *r, struct rein_err *err)
 
 int rein_engine_approve(struct rein_run *r, struct rein_err *err)
 {
-	if (rein_engine_short(&r->judged, &r->tx.reviews, err) < 0 ||
+	if (suffices(&r->judged, &r->tx.reviews, err) < 0 ||
 	    rein_trail_answered(&r->trail, true, "effects", err) < 0)
 		return -err->code;
 	r->judged.approved = true;

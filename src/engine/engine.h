@@ -144,8 +144,6 @@ int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
  * else's to say, or it comes too late; j->missing has it in words.
  */
 int rein_engine_approve(struct rein_run *r, struct rein_err *err);
-/* The same of any reviews, before anybody says anything. */
-int rein_engine_short(struct rein_judgement *j, const struct rein_reviews *r, struct rein_err *err);
 /* The second, which asks nobody: also for commands the policy itself names. */
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err);
