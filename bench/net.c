@@ -7,7 +7,7 @@
  *
  * The server is ours, on a port of 127.0.0.1; a box reaches it as host.rein.internal. A machine's own
  * congestion control may pace what it sends (bbr does), and then loopback alone is slow and a second hop
- * costs nothing: the server uses the one that boxes have, so that both ways are measured with the same.
+ * costs nothing: server and client use the one that boxes have, so that both ways are measured with the same.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static _Noreturn void die(const char *what)
 	exit(1);
 }
 
-/* --- the server: 's' sends until the other end closes, 'p' answers each byte --- */
+/* --- the server: 's' sends until the other end closes, 'r' takes what comes, 'p' answers each byte --- */
 
 static _Noreturn void serve_one(int fd)
 {
@@ -54,6 +54,9 @@ static _Noreturn void serve_one(int fd)
 		_exit(0);
 	if (what == 's')
 		while (write(fd, block, sizeof(block)) > 0)
+			;
+	if (what == 'r')
+		while (read(fd, block, sizeof(block)) > 0)
 			;
 	if (what == 'p') {
 		byte = 'p';
@@ -122,6 +125,7 @@ static int dial(const struct sockaddr_storage *to, socklen_t n, char what)
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, CONGESTION, sizeof(CONGESTION) - 1);
 	if (fd < 0 || connect(fd, (const struct sockaddr *)to, n) < 0)
 		die("connect");
 	if (what && write(fd, &what, 1) != 1)
@@ -149,6 +153,23 @@ static double stream(const struct sockaddr_storage *to, socklen_t n, unsigned st
 					die("read");
 				bytes += (uint64_t)k;
 			}
+	}
+	return (double)bytes * 8 / (double)(rein_mono_ns() - start);
+}
+
+static double upload(const struct sockaddr_storage *to, socklen_t n, double seconds)
+{
+	uint64_t bytes = 0, start, end;
+	int fd = dial(to, n, 'r');
+
+	start = rein_mono_ns();
+	end = start + (uint64_t)(seconds * 1e9);
+	while (rein_mono_ns() < end) {
+		ssize_t k = write(fd, block, sizeof(block));
+
+		if (k <= 0)
+			die("write");
+		bytes += (uint64_t)k;
 	}
 	return (double)bytes * 8 / (double)(rein_mono_ns() - start);
 }
@@ -195,6 +216,8 @@ static int client(const char *host, const char *port, const char *what, double a
 	congestion(fd, control);
 	if (rein_streq(what, "one"))
 		value = stream(&to, n, 1, amount);
+	else if (rein_streq(what, "up"))
+		value = upload(&to, n, amount);
 	else if (rein_streq(what, "many"))
 		value = stream(&to, n, MANY, amount);
 	else
@@ -269,6 +292,7 @@ int main(int argc, char **argv)
 {
 	struct result v[] = {
 		{.name = "one stream", .what = "one", .unit = "Gbit/s", .amount = 2},
+		{.name = "one stream, sent", .what = "up", .unit = "Gbit/s", .amount = 2},
 		{.name = "50 streams", .what = "many", .unit = "Gbit/s", .amount = 2},
 		{.name = "connect and first answer", .what = "connect", .unit = "us", .amount = 1000},
 	};

@@ -67,7 +67,7 @@ static int add_denied(struct rules *to, const struct rein_policy_settings *s, st
 
 		if (rein_rule_parse(s->blocked_hosts.v[i], &r, err) < 0)
 			return -err->code;
-		r.flags = (r.flags & REIN_RULE_ADDRESS) | REIN_RULE_DENY;
+		r.flags = (r.flags & (REIN_RULE_ADDRESS | REIN_RULE_SIX)) | REIN_RULE_DENY;
 		if (!r.first) {
 			r.first = 1;
 			r.last = 65535;
@@ -267,38 +267,6 @@ int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct r
 /* A box that asks for one name after the other is known by then; its report has the rest. */
 #define NOTED_MAX 64
 
-static bool is_address(const char *name)
-{
-	struct rein_addr ignored;
-
-	return rein_addr_parse(name, &ignored);
-}
-
-/*
- * Did somebody try to reach what he must not? Not who asks what an address is called, whose client
- * tries another transport to a host that is allowed, who pings, who met a false server, or who was
- * merely too slow or too many.
- */
-static bool is_violation(const struct rein_net_refusal *x)
-{
-	size_t n = strlen(x->name);
-
-	switch (x->why) {
-	case REIN_WHY_OTHER:
-	case REIN_WHY_SLOW:
-	case REIN_WHY_LIMIT:
-	case REIN_WHY_CERTIFICATE: /* the server's fault */
-	case REIN_WHY_HANDSHAKE:
-		return false;
-	case REIN_WHY_PROTOCOL:
-		return is_address(x->name);
-	case REIN_WHY_SOCKET:
-		return rein_streq(x->name, "vsock") || rein_streq(x->name, "packet");
-	default:
-		return n < 5 || !rein_streq(x->name + n - 5, ".arpa");
-	}
-}
-
 void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool over)
 {
 	struct rein_watcher *w = watcher;
@@ -308,7 +276,7 @@ void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool 
 	 * hears */
 	if (w->run->net == REIN_NET_NONE && x->why != REIN_WHY_SOCKET)
 		return;
-	if (!is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)
+	if (!rein_net_refusal_is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)
 		return;
 	w->over |= over;
 	rein_net_remedy(x, ask, sizeof(ask));

@@ -2,6 +2,7 @@
 /* Names of the reasons, and the end of a report. */
 #include "model/net.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -82,6 +83,33 @@ const char *rein_net_why_text(uint32_t why)
 	return reasons[why < REIN_WHY__MAX ? why : REIN_WHY_OTHER].text;
 }
 
+static bool is_address(const char *name)
+{
+	struct in6_addr ignored;
+
+	return inet_pton(AF_INET, name, &ignored) == 1 || inet_pton(AF_INET6, name, &ignored) == 1;
+}
+
+bool rein_net_refusal_is_violation(const struct rein_net_refusal *x)
+{
+	size_t n = strlen(x->name);
+
+	switch (x->why) {
+	case REIN_WHY_OTHER:
+	case REIN_WHY_SLOW:
+	case REIN_WHY_LIMIT:
+	case REIN_WHY_CERTIFICATE: /* the server's fault */
+	case REIN_WHY_HANDSHAKE:
+		return false;
+	case REIN_WHY_PROTOCOL:
+		return is_address(x->name);
+	case REIN_WHY_SOCKET:
+		return rein_streq(x->name, "vsock") || rein_streq(x->name, "packet");
+	default:
+		return n < 5 || !rein_streq(x->name + n - 5, ".arpa");
+	}
+}
+
 void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_refusal *more)
 {
 	r->refused += more->count;
@@ -102,8 +130,12 @@ void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_re
 
 bool rein_net_report_is_first(const struct rein_net_report *r, size_t i)
 {
+	if (!rein_net_refusal_is_violation(&r->refusals[i]))
+		return false;
+	/* what is none must not hide one behind it */
 	for (size_t k = 0; k < i; k++)
-		if (r->refusals[k].port == r->refusals[i].port && rein_streq(r->refusals[k].name, r->refusals[i].name))
+		if (rein_net_refusal_is_violation(&r->refusals[k]) && r->refusals[k].port == r->refusals[i].port &&
+		    rein_streq(r->refusals[k].name, r->refusals[i].name))
 			return false;
 	return true;
 }

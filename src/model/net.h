@@ -34,7 +34,8 @@ enum rein_net_rule_flag {
 	REIN_RULE_RAW = 1 << 2,	     /* what is sent is not looked at */
 	REIN_RULE_DENY = 1 << 3,     /* not a permission: what it covers is refused */
 	REIN_RULE_INSPECT = 1 << 4,  /* TLS is looked into, with a certificate of the box's own */
-	REIN_RULE_FLAGS = (1 << 5) - 1,
+	REIN_RULE_SIX = 1 << 5,	     /* of addresses, not those of IPv4, though the prefix covers them */
+	REIN_RULE_FLAGS = (1 << 6) - 1,
 };
 
 /*
@@ -109,6 +110,13 @@ struct rein_net_refusal {
 	char detail[REIN_NET_NAME]; /* what was found instead: an address, another name; or "" */
 };
 
+/*
+ * Did somebody try to reach what he must not? Not who asks what an address is called, whose client
+ * tries another transport to a host that is allowed, who pings, who met a false server, or who was
+ * merely too slow or too many.
+ */
+bool rein_net_refusal_is_violation(const struct rein_net_refusal *x);
+
 /* What was carried for one name or address. */
 struct rein_net_host {
 	uint32_t port, connections;
@@ -133,7 +141,7 @@ struct rein_net_report {
 
 /* Count one more of the same, or a new one. */
 void rein_net_report_refusal(struct rein_net_report *r, const struct rein_net_refusal *more);
-/* Is the i-th the first of its name and port? A client that tries again has not tried something else. */
+/* Is the i-th the first violation of its name and port? A client that tries again has not tried something else. */
 bool rein_net_report_is_first(const struct rein_net_report *r, size_t i);
 void rein_net_report_host(struct rein_net_report *r, const struct rein_net_host *more);
 void rein_net_report_add(struct rein_net_report *r, const struct rein_net_report *more);

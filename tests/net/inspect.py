@@ -82,6 +82,16 @@ works("a server that ends without a word", ALL, python(r'''
 t = connect(); t.sendall(b"GET /end/9000000 HTTP/1.1\r\nHost: site.test\r\n\r\n"); time.sleep(1)
 print(len(hear(t, 1 << 30).split("\r\n\r\n", 1)[1]))
 '''), "9000000\n")
+r = box(ALL, python(r'''
+c = ssl.create_default_context(); c.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
+t = c.wrap_socket(socket.create_connection(("site.test", 443), 10), server_hostname="site.test", suppress_ragged_eofs=False)
+t.sendall(b"GET /end/10 HTTP/1.1\r\nHost: site.test\r\n\r\n")
+try:
+    while t.recv(65536): pass
+    print("announced")
+except ssl.SSLError as e: print("cut", e)
+'''))
+check("cut" in r.out, "an end that the server did not announce is not announced to the program", r)
 works("many at once", ALL, ["sh", "-c", "for i in $(seq 40); do curl -sS https://site.test/bytes/100000 -o /dev/null -w '%{size_download}\\n' & done | sort | uniq -c; wait"], "40 100000")
 works("an upgraded connection", ALL, python(r'''
 t = connect(); t.sendall(b"GET /upgrade HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n")
@@ -188,6 +198,9 @@ works("where nothing is said of requests it is nobody's business", ALL, GET + ["
 refused("writing where only reading is allowed", GET + ["-d", "x", "https://ro.test/x"], "method")
 refused("what another host's rule allows", GET + ["-X", "DELETE", "https://site.test/v1/a"], "request",
         API + ["--allow-host", "pkg.test,inspect,methods=DELETE"])
+refused("what another host's rule allows", GET + ["https://site.test/admin"], "request", API + ["--allow-host", "other.test,inspect,path=/admin"])
+refused("what a later rule would allow that speaks of no requests", GET + ["https://site.test/v2/a"], "request", API + ["--allow-host", "site.test,inspect"])
+refused("an absolute target where all requests are allowed", python(r"raw(b'GET http://site.test/a HTTP/1.1\r\nHost: site.test\r\n\r\n')"), "not_http", ALL)
 refused("what another port's rule allows", GET + ["-X", "DELETE", "https://site.test/v1/a"], "request",
         API + ["--allow-host", "site.test:8443,inspect,methods=DELETE"])
 refused("another protocol where only reading is allowed", python("s = socket.create_connection(('db.test', 5432), 10); s.sendall(b'\\0GOT'); print(hear(s))"),

@@ -41,6 +41,26 @@ try: socket.gethostbyaddr("8.8.8.8")
 except OSError: pass
 """])
 check(not network(r) and r.net["refused"] >= 5, "another transport to what is allowed, a ping, an address's name: refused, not violations", r)
+r = box(RULES + ["--agent", "five"], ["/usr/bin/python3", "-c", r"""
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try: s.sendto(b"x", (socket.gethostbyname("ro.test"), 80))
+except OSError: pass
+time.sleep(0.3)
+s = socket.create_connection(("ro.test", 80)); s.sendall(b"DELETE / HTTP/1.1\r\nHost: ro.test\r\n\r\n"); s.recv(1000)
+"""])
+check([x.split(":")[0] for x in network(r)] == ["ro.test"], "which hide no violation at the same name and port", r)
+r = box(RULES + ["--agent", "six"], ["/usr/bin/python3", "-c", """
+import socket, time
+s, a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.gethostbyname("site.test")
+for port in range(1000, 2100):
+    try: s.sendto(b"x", (a, port))
+    except OSError: pass
+    if port % 100 == 0: time.sleep(0.05)
+try: socket.gethostbyname("other.test")
+except OSError: pass
+"""])
+check([x.split(":")[0] for x in network(r)] == ["other.test"] and r.net["refused"] > 1000, "however many there are", r)
 r = box(RULES + ["--agent", "two"], ["/usr/bin/python3", "-c", """
 import socket
 for family in (socket.AF_VSOCK, socket.AF_PACKET):

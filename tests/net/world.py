@@ -19,6 +19,7 @@ def log(*words):
 
 # --- names ---
 rebinds = {}
+asked = set()
 ZONE = {
     "site.test": ["93.184.10.1", "2606:4700:1::1"], "six.test": ["2606:4700:1::1"], "other.test": ["93.184.10.2"],
     "ssh.test": ["93.184.10.4"], "db.test": ["93.184.10.4"], "ro.test": ["93.184.10.5"], "budget.test": ["93.184.10.6"],
@@ -30,6 +31,8 @@ ZONE = {
     "good-cname.test": "site.test", "slow.test": ["93.184.10.1"], "azure.test": ["168.63.129.16"], "big.test": ["93.184.10.1"],
     "pkg.test": ["93.184.10.7"], "expired.test": ["93.184.10.11"], "wrongname.test": ["93.184.10.12"],
     "selfsigned.test": ["93.184.10.13"], "old.test": ["93.184.10.14"], "half.test": [],
+    "tired.test": ["93.184.10.1"], "lost.test": ["93.184.10.1"],
+    "failing.test": ["93.184.10.8", "93.184.10.1"], "silent.test": ["93.184.10.99", "93.184.10.1"],
 }
 
 
@@ -63,6 +66,9 @@ def answer(q, over):
     log("dns", name, kind, over)
     if name == "half.test" and kind == 1:
         time.sleep(30)
+    if name in ("tired.test", "lost.test") and (name, kind) not in asked:  # the first time: a failure, or nothing
+        asked.add((name, kind))
+        return name == "tired.test" and struct.pack(">HHHHHH", ident, 0x8182, 1, 0, 0, 0) + question
     if name == "slow.test":
         time.sleep(0.3)
     real, found = addresses(name)
@@ -90,7 +96,7 @@ def dns_udp():
     s.bind(("93.184.10.53", 53))
     while True:
         q, peer = s.recvfrom(4096)
-        threading.Thread(target=lambda q=q, peer=peer: s.sendto(answer(q, "udp"), peer), daemon=True).start()
+        threading.Thread(target=lambda q=q, peer=peer: s.sendto(answer(q, "udp") or b"", peer), daemon=True).start()
 
 
 def dns_tcp(c, _):
@@ -280,7 +286,7 @@ def udp(address, port):
 
 def main():
     for a in ("93.184.10.1", "93.184.10.2", "93.184.10.3", "93.184.10.4", "93.184.10.5", "93.184.10.6", "93.184.10.7",
-              "169.254.169.254", "10.9.9.9", "168.63.129.16", "2606:4700:1::1", "fd00:9::9"):
+              "169.254.169.254", "10.9.9.9", "100.101.102.103", "168.63.129.16", "2606:4700:1::1", "fd00:9::9"):
         Server(a, 80)
         Server(a, 8080)
         Server(a, 443, tls=True)

@@ -65,6 +65,7 @@ static void rule_texts(void **state)
 		"example.org", "EXAMPLE.org.", "*.example.org", "*", "a-b_c.d:22", "x:*", "x:1-65535",
 		"10.0.0.0/8", "10.1.2.3", "10.1.2.3:5432", "::1", "fd00::/8", "[fd00::]/8:443",
 		"[::1]:80", "x,ro", "x:8080,raw", "x,inspect", "x,inspect,methods=GET+PROP-FIND,path=/a/*,path=/b", "x,up=1M,max=10M/1h", "host.rein.internal:5432", "0.0.0.0/0",
+		"1.example.org", "3com", "0xyz", "a.b1", "10-0-0-1.nodes",
 	};
 	static const char *const bad[] = {
 		"", ".", "a..b", "a b", "*x.org", "*.*.org", "x:0", "x:65536", "x:", "x:2-1", "x:a", "x,",
@@ -72,6 +73,7 @@ static void rule_texts(void **state)
 		"x,methods=GET,methods=PUT", "x,path=", "x,path=a", "x,path=/a?b", "x,path=/a b", "10.0.0.1,inspect", "10.0.0.1/8", "10.0.0.0/33", "[::1", "[::1]x",
 		"fd00::1/8", "ex\xc3\xa4mple.org", "host.rein.internal", "x/y", "http://x", "x:80:90", "x:0000000000000080",
 		"a23456789012345678901234567890123456789012345678901234567890123x.org", "[::1]8:80", "x,path=/a\x7f", "x,path=/\xc3",
+		"10.0.0.1-10.0.0.9", "10.0.0", "127.1", "2130706433", "0X7f000001", "10.0.0.1.", "10.0.0.256", "*.0.1",
 	};
 	struct rein_net_rule r;
 	struct rein_err err = {0};
@@ -203,7 +205,8 @@ static void rule_places(void **state)
 		{"10.0.0.0/8", "10.1.2.3", true},     {"8.0.0.0/5", "10.1.2.3", false}, {"fd12::/16", "fd12::1", true},
 		{"fd00::/15", "fd01::1", false},      {"::/0", "fd12::1", false},	{"::/0", "2606:4700::1", true},
 		{"2000::/3", "2606:4700::1", true},   {"0.0.0.0/0", "127.0.0.1", false}, {"::/16", "::1", false},
-		{"169.254.169.254", "169.254.169.254", true}, {"::1", "::1", false},
+		{"169.254.169.254", "169.254.169.254", true}, {"::1", "::1", false}, {"::/0", "93.184.216.34", false},
+		{"::/1", "93.184.216.34", false}, {"::ffff:0:0/96", "93.184.216.34", true}, {"0.0.0.0/0", "2606:4700::1", false},
 	};
 
 	(void)state;

@@ -165,7 +165,10 @@ void box_make_socket(struct box *box)
 		box->maker = -1;
 		return;
 	}
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* it reaches servers of both kinds, where the kernel has both */
+	fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return; /* the command has used up what there is: the one outside waits in vain */
 	box_send_fds(box->maker, &iov, &fd, 1);

@@ -154,10 +154,24 @@ static bool parse_address(char *s, struct rein_net_rule *r, bool *bad)
 		bits += four ? 96 : 0;
 	}
 	r->flags |= REIN_RULE_ADDRESS;
+	if (strchr(s, ':') && bits < 96) /* "::/0" is written as IPv6, and meant so */
+		r->flags |= REIN_RULE_SIX;
 	memcpy(r->address, a.b, sizeof(a.b));
 	r->prefix = (uint32_t)bits;
 	*bad = !prefix_clean(r);
 	return !*bad;
+}
+
+/*
+ * "10.0.0.1-10.0.0.9", "127.1", "2130706433": no host has such a name, to programs the last two are
+ * addresses. Taken for a name, one that is to be denied would not be.
+ */
+static bool ends_in_number(const char *s)
+{
+	const char *dot = strrchr(s, '.'), *last = dot ? dot + 1 : s;
+	bool hex = rein_starts(last, "0x");
+
+	return last[strspn(last, "0123456789-")] == 0 || (hex && last[2 + strspn(last + 2, "0123456789abcdef")] == 0);
 }
 
 static bool parse_name(const char *s, struct rein_net_rule *r)
@@ -169,8 +183,8 @@ static bool parse_name(const char *s, struct rein_net_rule *r)
 		return true;
 	}
 	if (!rein_starts(s, "*."))
-		return rein_name_normal(s, strlen(s), r->name);
-	if (!rein_name_normal(s + 2, strlen(s + 2), rest) || strlen(rest) + 3 > REIN_NET_NAME)
+		return rein_name_normal(s, strlen(s), r->name) && !ends_in_number(r->name);
+	if (!rein_name_normal(s + 2, strlen(s + 2), rest) || ends_in_number(rest) || strlen(rest) + 3 > REIN_NET_NAME)
 		return false;
 	memcpy(r->name, "*.", 2);
 	memcpy(r->name + 2, rest, strlen(rest) + 1);
@@ -400,14 +414,18 @@ static bool names_place(const struct rein_net_rule *r)
 	return rein_addr_is4(&a) ? r->prefix >= 96 + 8 : r->prefix >= 16 && (a.b[0] || a.b[1]);
 }
 
+static bool within(const struct rein_net_rule *r, const struct rein_addr *a)
+{
+	return rein_addr_within(a, r->address, r->prefix) && !(r->flags & REIN_RULE_SIX && rein_addr_is4(a));
+}
+
 /* What is denied is so in every spelling. */
 static bool covers_address(const struct rein_net_rule *r, const struct rein_addr *a)
 {
 	struct rein_addr inner = rein_addr_inner(a);
 
 	return r->flags & REIN_RULE_ADDRESS &&
-	       (rein_addr_within(a, r->address, r->prefix) ||
-		(r->flags & REIN_RULE_DENY && rein_addr_within(&inner, r->address, r->prefix)));
+	       (within(r, a) || (r->flags & REIN_RULE_DENY && within(r, &inner)));
 }
 
 int rein_rules_address(const struct rein_net_rule *v, size_t n, const struct rein_addr *a,
@@ -449,8 +467,7 @@ bool rein_rules_named(const struct rein_net_rule *v, size_t n, const struct rein
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].flags & REIN_RULE_ADDRESS && !(v[i].flags & REIN_RULE_DENY) && names_place(&v[i]) &&
-		    rein_addr_within(a, v[i].address, v[i].prefix) &&
-		    (!port || rein_rule_covers_port(&v[i], port)))
+		    within(&v[i], a) && (!port || rein_rule_covers_port(&v[i], port)))
 			return true;
 	return false;
 }

@@ -121,8 +121,11 @@ static int publish(struct rein_gate *g, const struct rein_net_policy *p, struct 
 		g->inside[g->npublished] = p->publish[i].inside;
 		g->published[g->npublished++] = fd;
 		fd = listen_on(AF_INET6, p->publish[i].host);
-		if (fd < 0)
+		if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL))
 			continue; /* a machine without IPv6 */
+		/* "localhost" is both: with one of them somebody else's, it would lead to him or to us */
+		if (fd < 0)
+			return rein_err_errno(err, "publish port %u of this machine, at ::1", p->publish[i].host);
 		g->inside[g->npublished] = p->publish[i].inside;
 		g->published[g->npublished++] = fd;
 	}

@@ -28,7 +28,8 @@ void book_refuse(struct gate *g, uint32_t why, uint32_t protocol, uint32_t port,
 		 const char *detail, bool count)
 {
 	struct book *b = &g->book;
-	struct rein_net_refusal *r;
+	struct rein_net_refusal *r, one = {.why = why, .protocol = protocol, .port = port, .count = 1};
+	bool harmless;
 
 	for (size_t i = 0; i < b->nrefusals; i++) {
 		r = &b->refusals[i];
@@ -39,15 +40,16 @@ void book_refuse(struct gate *g, uint32_t why, uint32_t protocol, uint32_t port,
 			return;
 		}
 	}
-	if (b->nrefusals == GATE_REFUSALS || rein_grow(b->refusals, b->nrefusals, b->refusals_cap) < 0 ||
-	    rein_grow(b->told, b->nrefusals, b->told_cap) < 0) {
+	copy(one.name, name);
+	copy(one.detail, detail ? detail : "");
+	harmless = !rein_net_refusal_is_violation(&one);
+	if (b->nrefusals == GATE_REFUSALS || (harmless && b->nharmless == GATE_HARMLESS) ||
+	    rein_grow(b->refusals, b->nrefusals, b->refusals_cap) < 0 || rein_grow(b->told, b->nrefusals, b->told_cap) < 0) {
 		b->dropped += count;
 		return;
 	}
-	r = &b->refusals[b->nrefusals];
-	*r = (struct rein_net_refusal){.why = why, .protocol = protocol, .port = port, .count = 1};
-	copy(r->name, name);
-	copy(r->detail, detail ? detail : "");
+	b->nharmless += harmless;
+	b->refusals[b->nrefusals] = one;
 	b->told[b->nrefusals++] = 0;
 	b->dirty = true;
 }

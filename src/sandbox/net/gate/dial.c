@@ -172,12 +172,12 @@ static void tried(struct gate *g, struct watch *w, uint32_t events)
 }
 
 /* near: an address of this machine. */
-static int start_one(const struct rein_addr *a, uint16_t port, bool near)
+static int start_one(const struct gate *g, const struct rein_addr *a, uint16_t port, bool near)
 {
 	struct sockaddr_storage to;
 	socklen_t n = rein_addr_to(a, port, &to);
 	auto_close int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int one = 1, queue = NEAR_QUEUE;
+	int one = 1, queue = flow_queue(g);
 
 	if (fd < 0)
 		return -1;
@@ -185,6 +185,8 @@ static int start_one(const struct rein_addr *a, uint16_t port, bool near)
 	/* Only there: a distant server needs as much as is under way. */
 	if (near)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
+	if (near && flow_few(g))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof(queue));
 	if (connect(fd, (struct sockaddr *)&to, n) < 0 && errno != EINPROGRESS)
 		return -1;
 	return take_fd(&fd);
@@ -207,7 +209,7 @@ static void try_next(struct dial *d)
 			continue;
 		}
 		d->sys = reach ? 0 : ENETUNREACH;
-		fd = reach ? start_one(&d->v[i], d->port, reach < 0) : -1;
+		fd = reach ? start_one(g, &d->v[i], d->port, reach < 0) : -1;
 		if (fd < 0) {
 			d->sys = d->sys ? d->sys : errno;
 			continue;

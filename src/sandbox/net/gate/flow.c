@@ -24,7 +24,7 @@
 #include "sandbox/net/netlink.h"
 
 #define SPLICE_AFTER (256u << 10)
-#define PIPE_LARGE   (1 << 20)
+#define PIPE_LARGE   (512 << 10)
 #define PIPE_SMALL   (256 << 10)
 #define FEW	     16 /* so many connections have large ones: all pipes of a user share 64 MiB */
 #define ROUNDS	     32 /* then others have their turn */
@@ -32,10 +32,17 @@
 #define ORIGINAL_DST 80 /* SO_ORIGINAL_DST, IP6T_SO_ORIGINAL_DST */
 #define EDGES	     (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
 
+static void flow_end(struct gate *g, struct flow *f, bool with_reset);
+
 static void flow_ready_client(struct gate *g, struct watch *w, uint32_t events)
 {
 	struct flow *f = OWNER(w, struct flow, client);
 
+	/* it has said all it had to say, and is gone: nobody is left to listen, and reading would not tell */
+	if (events & EPOLLERR && f->up.eof) {
+		flow_end(g, f, true);
+		return;
+	}
 	f->up.dry &= !(events & ~(uint32_t)EPOLLOUT);
 	flow_pump(g, f);
 }
@@ -92,10 +99,20 @@ static void flow_end(struct gate *g, struct flow *f, bool with_reset)
 	gate_free(g, f);
 }
 
+bool flow_few(const struct gate *g)
+{
+	return g->nflows <= NEAR_FEW;
+}
+
+int flow_queue(const struct gate *g)
+{
+	return flow_few(g) ? NEAR_QUEUE : NEAR_QUEUE_MANY;
+}
+
 static struct flow *flow_new(struct gate *g, int client)
 {
 	struct flow *f = g->nflows < g->max_flows ? rein_alloc(sizeof(*f)) : NULL;
-	int one = 1, queue = NEAR_QUEUE;
+	int one = 1, queue = flow_queue(g);
 
 	if (!f)
 		return NULL;
@@ -130,6 +147,12 @@ static ssize_t say(const struct gate *g, const struct flow *f, const void *p, si
 						 : send(f->client.fd, p, n, MSG_NOSIGNAL);
 }
 
+/* Would the program take what we say for the answer to what is refused, and not for a part of another? */
+static bool is_heard(const struct flow *f)
+{
+	return f->look == LOOK_HEAD ? f->replied || !f->requests : f->look == LOOK_BODY && !f->replied;
+}
+
 /* In the program's own language, as far as it is known; false: there is none. */
 static bool explain(const struct gate *g, struct flow *f, uint32_t why, const char *detail)
 {
@@ -144,7 +167,7 @@ static bool explain(const struct gate *g, struct flow *f, uint32_t why, const ch
 	/* the TLS library has told it what it thinks of it */
 	if (f->look == LOOK_SHAKE)
 		return true;
-	if (f->look != LOOK_HEAD && f->look != LOOK_BODY)
+	if (!is_heard(f))
 		return false;
 	snprintf(x.name, sizeof(x.name), "%s", flow_name(f, text));
 	snprintf(x.detail, sizeof(x.detail), "%s", detail);
@@ -158,13 +181,18 @@ static bool explain(const struct gate *g, struct flow *f, uint32_t why, const ch
 	return n < (int)sizeof(message) && say(g, f, message, (size_t)n) == n;
 }
 
-void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detail)
+static void note(struct gate *g, const struct flow *f, uint32_t why, const char *detail)
 {
 	char text[REIN_ADDR_TEXT];
 
+	book_refuse(g, why, IPPROTO_TCP, f->port, flow_name(f, text), detail, true);
+}
+
+void flow_refuse(struct gate *g, struct flow *f, uint32_t why, const char *detail)
+{
 	if (f->dead || f->closing)
 		return;
-	book_refuse(g, why, IPPROTO_TCP, f->port, flow_name(f, text), detail, true);
+	note(g, f, why, detail);
 	f->look_ns = 0;
 	if (f->down.n != f->down.at || f->down.piped || !explain(g, f, why, detail)) {
 		flow_end(g, f, true);
@@ -206,7 +234,12 @@ static size_t allowance(struct gate *g, struct flow *f, struct lane *l, int from
 	size_t n = meter_allow(g, f->rule, up, want, &over);
 
 	if (over && has_more(f, l, from)) {
-		flow_refuse(g, f, REIN_WHY_BUDGET, "");
+		if (up) {
+			flow_refuse(g, f, REIN_WHY_BUDGET, "");
+		} else { /* cut off in the middle of an answer, and nothing of ours must look like the rest */
+			note(g, f, REIN_WHY_BUDGET, "");
+			flow_end(g, f, true);
+		}
 		return 0;
 	}
 	if (over)
@@ -240,6 +273,15 @@ static void hear(struct flow *f, const uint8_t *p, size_t n)
 			return;
 		}
 	}
+}
+
+/* Go on, the answer follows: it comes alone, because the server waits for the rest of the request. */
+static bool is_interim(const uint8_t *p, size_t n)
+{
+	static const char go_on[] = "HTTP/1.1 100", end[] = "\r\n\r\n";
+
+	return n > sizeof(go_on) && memcmp(p, go_on, sizeof(go_on) - 1) == 0 &&
+	       memmem(p, n, end, sizeof(end) - 1) == p + n - (sizeof(end) - 1);
 }
 
 static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from, bool up)
@@ -282,8 +324,10 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 		return MOVED;
 	}
 	counted(g, f, up, (size_t)n);
-	if (!up)
+	if (!up) {
 		hear(f, l->buf + l->n, (size_t)n);
+		f->replied |= !is_interim(l->buf + l->n, (size_t)n);
+	}
 	l->n += (size_t)n;
 	l->total += (size_t)n;
 	if (up && f->rule >= 0)
@@ -346,6 +390,7 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 			return STUCK;
 		if (n > 0) {
 			counted(g, f, up, (size_t)n);
+			f->replied |= !up;
 			l->piped += (size_t)n;
 			l->total += (size_t)n;
 			moved = MOVED;
@@ -369,6 +414,21 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 		}
 	}
 	return moved;
+}
+
+/*
+ * A program that has said all may wait for the answer, or have closed the connection, which looks the
+ * same from here. Its kernel forgets one that was closed after a minute: it is asked. Otherwise the
+ * connection would stay for as long as the server is silent.
+ */
+static void ask_for_it(int client)
+{
+	int on = 1, idle_s = 20, tries = 3;
+
+	setsockopt(client, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(client, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof(idle_s));
+	setsockopt(client, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+	setsockopt(client, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
 static enum moved move_lane(struct gate *g, struct flow *f, bool up)
@@ -397,6 +457,8 @@ static enum moved move_lane(struct gate *g, struct flow *f, bool up)
 		if (f->inner && g->tls.ops->ended_well(up ? f->inner : f->outer))
 			g->tls.ops->goodbye(up ? f->outer : f->inner);
 		shutdown(to, SHUT_WR);
+		if (up)
+			ask_for_it(from);
 		return MOVED;
 	}
 	return in == MOVED || out == MOVED ? MOVED : STUCK;
@@ -414,6 +476,15 @@ static void drain(struct gate *g, struct flow *f)
 		f->busy = g->busy = true;
 	else if (n == 0 || !would_block())
 		flow_end(g, f, false);
+}
+
+/* Nothing can be sent any more; what the server said before that is still heard: it may say why. */
+static void hear_the_rest(struct gate *g, struct flow *f)
+{
+	f->down.shut = true; /* the end is a reset, whatever came before */
+	for (int round = 0; round < ROUNDS && !f->dead && move_lane(g, f, false) == MOVED; round++)
+		;
+	flow_end(g, f, true);
 }
 
 void flow_pump(struct gate *g, struct flow *f)
@@ -439,10 +510,14 @@ void flow_pump(struct gate *g, struct flow *f)
 		up = move_lane(g, f, true);
 		if (f->dead || f->closing || f->look == LOOK_SHAKE)
 			continue; /* nothing passes before both ends are known */
-		down = up == ENDED ? ENDED : move_lane(g, f, false);
+		if (up == ENDED) {
+			hear_the_rest(g, f);
+			return;
+		}
+		down = move_lane(g, f, false);
 		if (f->dead || f->closing)
 			continue;
-		if (up == ENDED || down == ENDED) {
+		if (down == ENDED) {
 			flow_end(g, f, true);
 			return;
 		}
@@ -535,7 +610,7 @@ static void take_connection(struct gate *g, int fd, const struct sockaddr_storag
 	struct name *name = NULL;
 	uint16_t from_port, port;
 	uint32_t why = REIN_WHY_NO_NAME;
-	int server = -1, rule = -1;
+	int server = -1, rule = -1, queue = flow_queue(g);
 	struct flow *f;
 
 	/* Whoever connects to the gate itself was led here by nobody. */
@@ -562,6 +637,8 @@ static void take_connection(struct gate *g, int fd, const struct sockaddr_storag
 			close(server);
 		return;
 	}
+	if (flow_few(g))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof(queue));
 	f->name = name;
 	f->to = to;
 	f->port = port;

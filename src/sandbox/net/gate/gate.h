@@ -50,6 +50,7 @@ struct watch {
 #define GATE_REQUESTS	512
 #define GATE_DNS_CONNS	64
 #define GATE_REFUSALS	1024
+#define GATE_HARMLESS	512 /* of them: what is no violation leaves room for those that are */
 #define GATE_HOSTS	1024
 #define GATE_SERVERS	3
 #define GATE_STATIC	256 /* lines of /etc/hosts */
@@ -118,6 +119,7 @@ struct book {
 	struct rein_net_refusal *refusals;
 	uint32_t *told; /* of each, how often it was reported */
 	size_t nrefusals, refusals_cap, told_cap;
+	size_t nharmless; /* of them, no violations */
 	struct rein_net_host *hosts;
 	size_t nhosts, hosts_cap;
 	uint64_t sent, received;
@@ -224,6 +226,7 @@ struct flow {
 	size_t head_seen, head_next; /* of a head that is not whole: searched so far; when it is read again */
 	unsigned heard; /* bytes of the server's answer to an upgrade that are as in a yes */
 	bool answered;	/* it is known what it is */
+	bool replied;	/* the last request that was let through has been answered, at least in part */
 	bool closing, dead;
 	bool starved; /* waits for the bandwidth */
 	bool busy;    /* has more to do at once */
@@ -232,12 +235,18 @@ struct flow {
 
 #define LANE_BUF (64u << 10)
 /*
- * What may wait in a socket whose other end is on this machine. Autotuning would let tens of megabytes
- * pile up in each: memory that no limit of the box counts, and that is long out of the processor's caches
- * when it is read. Less than this and one stream stops and goes.
+ * What may wait in a socket whose other end is on this machine, each way. Autotuning would let tens of
+ * megabytes pile up in each: memory that no limit of the box counts, and that is long out of the
+ * processor's caches when it is read. A stream or two have 72 % of loopback's throughput with the first,
+ * and 50 from 256 KiB on; fifty keep all processors busy, and are faster with the second
+ * (docs/benchmarks.md). The kernel doubles it, for its own needs.
  */
-#define NEAR_QUEUE (512 << 10)
+#define NEAR_QUEUE	(192 << 10)
+#define NEAR_QUEUE_MANY (512 << 10)
+#define NEAR_FEW	4
 
+bool flow_few(const struct gate *g);
+int flow_queue(const struct gate *g);
 void flow_accept(struct gate *g, struct watch *w, uint32_t events);
 void flow_relay(struct gate *g, int client, int server); /* published: as it is */
 void flow_pump(struct gate *g, struct flow *f);
@@ -301,6 +310,8 @@ struct gate {
 	uint16_t inside[2 * REIN_NET_PUBLISH];
 	size_t npublished;
 	struct published *asked; /* waiting for a socket made inside, first in first out */
+	struct published *joining; /* they have it, and it is being connected */
+	unsigned njoining;
 	bool held, six;
 	struct names names;
 	struct resolver resolver;

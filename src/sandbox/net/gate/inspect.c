@@ -205,7 +205,7 @@ static void look_head(struct gate *g, struct flow *f)
 	f->look_ns = 0;
 	f->up.clear += h.n;
 	f->body = rein_http_body(&h);
-	f->answered = false;
+	f->answered = f->replied = false;
 	f->heard = 0;
 	f->look = h.upgrade ? LOOK_ANSWER : f->body.state == REIN_BODY_DONE ? LOOK_HEAD : LOOK_BODY;
 }

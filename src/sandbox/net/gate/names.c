@@ -54,8 +54,9 @@ static struct name *by_number(struct names *t, uint32_t number)
 
 bool names_is_ours(const struct rein_addr *a)
 {
+	/* No more than can be given away: the rest of the network are other people's hosts. */
 	if (rein_addr_is4(a))
-		return rein_addr_get4(a) >> 22 == FIRST4 >> 22;
+		return rein_addr_get4(a) - FIRST4 < FIRST + GATE_NAMES;
 	return memcmp(a->b, REIN_NET_OWN6, 12) == 0;
 }
 
