@@ -66,7 +66,7 @@ REIN_API int rein_classifier_learn(struct rein_classifier *c, const char *path, 
 REIN_API const struct rein_verdict *rein_classify(struct rein_classifier *c,
 						  const struct rein_action *action,
 						  struct rein_err *err);
-/* The common case: shell text, run in cwd (NULL: the root of the workspace). */
+/* The common case: shell text, run in cwd (NULL: the root of the workspace). Without a text there is no verdict. */
 REIN_API const struct rein_verdict *rein_classify_command(struct rein_classifier *c,
 							  const char *text, const char *cwd,
 							  struct rein_err *err);

@@ -472,10 +472,15 @@ const struct rein_verdict *rein_classify_command(struct rein_classifier *c, cons
 	struct rein_action act = {
 		.kind = REIN_ACTION_COMMAND,
 		.text = text,
-		.text_n = strlen(text),
+		.text_n = text ? strlen(text) : 0,
 		.cwd = cwd,
 	};
 
+	if (!text) {
+		/* nothing was judged, and no text is not the empty text, which is safe */
+		rein_err_set(err, REIN_E_INVALID, "no command to classify");
+		return NULL;
+	}
 	return rein_classify(c, &act, err);
 }
 

@@ -10,6 +10,8 @@
 #include "base/auto.h"
 #include "engine/gitconfig.h"
 #include "engine/gitfiles.h"
+#include "engine/gitforgot.h"
+#include "engine/gitkept.h"
 #include "policy/policy.h"
 #include "secret/secret.h"
 #include "sys/file.h"
@@ -35,40 +37,6 @@ static bool has_new_content(const struct rein_change *x)
 static bool is_lost_file(const struct rein_change *x)
 {
 	return !x->skipped && !x->renamed_away && x->kind == REIN_CHANGE_DELETED && S_ISREG(x->before.mode);
-}
-
-/* One side of a change, at most max bytes of it. Absent or not a regular file: empty. */
-static int read_side(const struct rein_content *c, const struct rein_change *x, bool after, size_t max,
-		     struct rein_buf *b, struct rein_err *err)
-{
-	auto_free char *path = NULL;
-	auto_close int fd = -1;
-	struct rein_fp fp;
-	ssize_t n;
-	int dir;
-
-	rein_buf_clear(b);
-	if (rein_content_find(c, x, after, &dir, &path, err) < 0)
-		return -err->code;
-	if (!path || rein_fp_at(dir, path, &fp, err) < 0 || !S_ISREG(fp.mode))
-		return 0;
-	fd = rein_open_quiet(dir, path);
-	if (fd < 0)
-		return rein_err_errno(err, "open '%s'", path);
-	while (b->n < max) {
-		char chunk[65536];
-		size_t want = max - b->n < sizeof(chunk) ? max - b->n : sizeof(chunk);
-
-		n = read(fd, chunk, want);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return rein_err_errno(err, "read '%s'", path);
-		if (n == 0)
-			break;
-		rein_buf_add(b, chunk, (size_t)n);
-	}
-	return b->failed ? rein_err_nomem(err) : 0;
 }
 
 static bool holds(struct rein_str text, struct rein_str word)
@@ -111,13 +79,13 @@ static int find_secrets(const struct rein_content *content, const struct rein_ch
 
 		if (!has_new_content(x) || x->from)
 			continue;
-		if (read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0)
+		if (rein_content_read(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0)
 			return -err->code;
 		f->v[i].secret = new_secret((struct rein_str){after.p, after.n}, (struct rein_str){0});
 		if (!f->v[i].secret)
 			continue;
 		if (x->kind == REIN_CHANGE_MODIFIED) {
-			if (read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0)
+			if (rein_content_read(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0)
 				return -err->code;
 			f->v[i].secret = new_secret((struct rein_str){after.p, after.n},
 						    (struct rein_str){before.p, before.n});
@@ -135,7 +103,7 @@ static int read_old_config(const struct rein_gitfiles *git, const struct rein_ch
 	rein_buf_clear(b);
 	if (x->from && !rein_gitfiles_is_config(git, x->root, x->from))
 		return 0;
-	return read_side(git->content, x, false, REIN_FACTS_SCANNED, b, err);
+	return rein_content_read(git->content, x, false, REIN_FACTS_SCANNED, b, err);
 }
 
 static int config_has_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
@@ -147,7 +115,7 @@ static int config_has_programs(const struct rein_gitfiles *git, const struct rei
 	*ret = !S_ISREG(x->after.mode) || x->after.size > REIN_FACTS_SCANNED;
 	if (*ret)
 		return 0;
-	if (read_side(git->content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
+	if (rein_content_read(git->content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
 	    read_old_config(git, x, &before, err) < 0)
 		return -err->code;
 	*ret = rein_gitconfig_adds_programs((struct rein_str){after.p, after.n},
@@ -155,12 +123,23 @@ static int config_has_programs(const struct rein_gitfiles *git, const struct rei
 	return 0;
 }
 
-/* A directory that becomes git's brings a configuration that nobody looked at when it was made. */
-static int old_config_has_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
+static int commondir_has_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
+				  struct rein_err *err)
+{
+	auto_buf struct rein_buf text = REIN_BUF(REIN_FACTS_SCANNED + 1);
+
+	if (rein_content_read(git->content, x, true, REIN_FACTS_SCANNED, &text, err) < 0)
+		return -err->code;
+	*ret = rein_gitfiles_leads_astray(git, x->root, x->path, (struct rein_str){text.p, text.n});
+	return 0;
+}
+
+/* A directory that becomes git's brings a configuration, and hooks, that nobody looked at when they were made. */
+static int old_files_have_programs(const struct rein_gitfiles *git, const struct rein_change *x, bool *ret,
 				   struct rein_err *err)
 {
 	auto_buf struct rein_buf text = REIN_BUF(REIN_FACTS_SCANNED + 1);
-	auto_free char *config = NULL;
+	auto_free char *config = NULL, *commondir = NULL;
 	struct rein_change as = {.root = x->root, .kind = REIN_CHANGE_META};
 
 	*ret = false;
@@ -169,9 +148,17 @@ static int old_config_has_programs(const struct rein_gitfiles *git, const struct
 	if (!config)
 		return 0;
 	as.path = config; /* one that this run changed, too, speaks for itself */
-	if (read_side(git->content, &as, false, REIN_FACTS_SCANNED, &text, err) < 0)
+	if (rein_content_read(git->content, &as, false, REIN_FACTS_SCANNED, &text, err) < 0)
 		return -err->code;
-	*ret = rein_gitconfig_adds_programs((struct rein_str){text.p, text.n}, (struct rein_str){0});
+	*ret = rein_gitconfig_adds_programs((struct rein_str){text.p, text.n}, (struct rein_str){0}) ||
+	       rein_gitfiles_has_hooks(git, x->root, config);
+	commondir = rein_asprintf("%.*scommondir", (int)(rein_basename(config) - config), config);
+	if (!commondir)
+		return rein_err_nomem(err);
+	as.path = commondir;
+	if (rein_content_read(git->content, &as, false, REIN_FACTS_SCANNED, &text, err) < 0)
+		return -err->code;
+	*ret |= text.n && rein_gitfiles_leads_astray(git, x->root, commondir, (struct rein_str){text.p, text.n});
 	return 0;
 }
 
@@ -188,8 +175,12 @@ static int find_programs(const struct rein_content *content, const struct rein_c
 
 		if (x->skipped || x->kind == REIN_CHANGE_DELETED || x->kind == REIN_CHANGE_META)
 			continue;
-		if ((rein_gitfiles_is_config(&git, x->root, x->path) ? config_has_programs(&git, x, &found, err)
-								      : old_config_has_programs(&git, x, &found, err)) < 0)
+		found = rein_gitfiles_is_hook(&git, x);
+		if (!found && rein_gitfiles_is_commondir(&git, x) && commondir_has_programs(&git, x, &found, err) < 0)
+			return -err->code;
+		if (!found && (rein_gitfiles_is_config(&git, x->root, x->path)
+				       ? config_has_programs(&git, x, &found, err)
+				       : old_files_have_programs(&git, x, &found, err)) < 0)
 			return -err->code;
 		if (found)
 			f->v[i].bits |= REIN_CHANGE_PROGRAMS;
@@ -217,8 +208,8 @@ static int count_lines(const struct rein_text *text, const struct rein_content *
 			f->v[i].bits |= REIN_CHANGE_BINARY;
 			continue;
 		}
-		if (read_side(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0 ||
-		    read_side(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
+		if (rein_content_read(content, x, false, REIN_FACTS_SCANNED, &before, err) < 0 ||
+		    rein_content_read(content, x, true, REIN_FACTS_SCANNED, &after, err) < 0 ||
 		    rein_text_diff(text, &(struct rein_text_side){"a", {before.n ? before.p : "", before.n}},
 				   &(struct rein_text_side){"b", {after.n ? after.p : "", after.n}}, 0, NULL,
 				   NULL, &stat, err) < 0)
@@ -313,7 +304,11 @@ int rein_facts_gather(unsigned needs, const struct rein_tx *t, const struct rein
 		lost += is_lost_file(&c->v[i]);
 	if (rein_content_open(t, &content, err) < 0)
 		return -err->code;
+	if (lost && rein_gitkept_mark(&content, c, f.v, err) < 0)
+		return -err->code;
 	if (needs & REIN_NEEDS_PROGRAMS && find_programs(&content, c, &f, err) < 0)
+		return -err->code;
+	if (needs & REIN_NEEDS_FORGOT && rein_gitforgot_mark(&content, c, f.v, err) < 0)
 		return -err->code;
 	if (needs & REIN_NEEDS_SECRETS && find_secrets(&content, c, &f, err) < 0)
 		return -err->code;

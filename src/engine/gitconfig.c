@@ -189,10 +189,11 @@ static struct rein_str value_at(struct rein_str line, size_t at)
 	return (struct rein_str){line.p + at, end - at};
 }
 
-int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg)
+typedef int (*value_fn)(void *arg, struct rein_str value);
+
+/* Every value of this key under one of these heads. */
+static int each_value(struct rein_str text, const char *const *heads, size_t nheads, const char *want, value_fn fn, void *arg)
 {
-	static const char *const including[] = {"include", "includeif"};
-	static const char *const path[] = {"path"};
 	struct head under = {0};
 	struct rein_str line, value;
 	size_t at;
@@ -203,10 +204,10 @@ int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct re
 		int rc;
 
 		if (!skip_heads(line, &under, &at) || !under.text.n ||
-		    !is_one_of(including, ARRAY_SIZE(including), word_at(under.text, 1)))
+		    !is_one_of(heads, nheads, word_at(under.text, 1)))
 			continue;
 		key = word_at(line, at);
-		if (!is_one_of(path, ARRAY_SIZE(path), key))
+		if (!is_one_of(&want, 1, key))
 			continue;
 		value = value_at(line, at + key.n);
 		rc = value.n ? fn(arg, value) : 0;
@@ -214,4 +215,18 @@ int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct re
 			return rc;
 	}
 	return 0;
+}
+
+int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg)
+{
+	static const char *const including[] = {"include", "includeif"};
+
+	return each_value(text, including, ARRAY_SIZE(including), "path", fn, arg);
+}
+
+int rein_gitconfig_hooks(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg)
+{
+	static const char *const core[] = {"core"};
+
+	return each_value(text, core, ARRAY_SIZE(core), "hookspath", fn, arg);
 }

@@ -14,5 +14,7 @@
 bool rein_gitconfig_adds_programs(struct rein_str after, struct rein_str before);
 /* Every file it includes, as it is written there, never empty. Ends with fn's first negative value, and returns it. */
 int rein_gitconfig_includes(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg);
+/* The same of every directory that it names for hooks. */
+int rein_gitconfig_hooks(struct rein_str text, int (*fn)(void *arg, struct rein_str path), void *arg);
 
 #endif

@@ -19,6 +19,9 @@ struct reader {
 	const unsigned char *p;
 	size_t n, at;
 	bool failed;
+	rein_gitindex_fn *fn; /* is told each name, or NULL */
+	void *arg;
+	struct rein_buf *name;
 };
 
 static const unsigned char *take(struct reader *r, size_t n)
@@ -40,22 +43,53 @@ static uint32_t number(struct reader *r)
 	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
 }
 
+/* Who only wants the names has nothing to be digested: that takes longer than all the rest. */
+static void say(struct rein_sha256 *h, const void *p, size_t n)
+{
+	if (h)
+		rein_sha256_add(h, p, n);
+}
+
+/* How much of the name before is cut: seven bits a byte, of which each but the last counts for one more. */
+static size_t read_cut(struct reader *r)
+{
+	const unsigned char *b;
+	size_t cut = 0;
+
+	while ((b = take(r, 1)) && *b & 0x80)
+		cut = (cut + (*b & 0x7f) + 1) << 7;
+	return b ? cut + *b : 0;
+}
+
+/* The rest of a name, and whoever wants to know it is told the whole. */
+static void tell_name(struct reader *r, size_t kept, const unsigned char *rest, size_t n)
+{
+	if (kept > r->name->n || r->failed) {
+		r->failed = true;
+		return;
+	}
+	r->name->n = kept;
+	rein_buf_add(r->name, rest, n);
+	rein_buf_char(r->name, '\0');
+	r->failed = r->name->failed || !r->fn(r->arg, r->name->p);
+	r->name->n--;
+}
+
 /* The name and its end; version 4 tells before it how much of the one before is cut. */
 static void read_name(struct reader *r, uint32_t version, size_t start, struct rein_sha256 *h)
 {
-	size_t from = r->at;
-	const unsigned char *end, *b;
+	const size_t from = r->at, cut = version == 4 ? read_cut(r) : r->name->n;
+	const unsigned char *rest = r->p + r->at, *end;
 
-	if (version == 4)
-		while ((b = take(r, 1)) && *b & 0x80)
-			;
-	end = r->failed ? NULL : memchr(r->p + r->at, '\0', r->n - r->at);
+	end = r->failed ? NULL : memchr(rest, '\0', r->n - r->at);
 	if (!end) {
 		r->failed = true;
 		return;
 	}
+	if (r->fn)
+		tell_name(r, cut <= r->name->n ? r->name->n - cut : SIZE_MAX, rest, (size_t)(end - rest));
 	r->at = (size_t)(end - r->p) + 1;
-	rein_sha256_add(h, r->p + from, r->at - from);
+	say(h, r->p + from, r->at - from);
 	/* filled up to a multiple of eight, of which the end is the first byte */
 	if (version < 4)
 		take(r, (8 - (r->at - start) % 8) % 8);
@@ -68,10 +102,10 @@ static void read_entry(struct reader *r, uint32_t version, size_t id_bytes, stru
 
 	if (r->failed)
 		return;
-	rein_sha256_add(h, known + MODE_AT, 4);
-	rein_sha256_add(h, rest, id_bytes + 2);
+	say(h, known + MODE_AT, 4);
+	say(h, rest, id_bytes + 2);
 	if (version >= 3 && rest[id_bytes] & 0x40 && (more = take(r, 2)))
-		rein_sha256_add(h, more, 2);
+		say(h, more, 2);
 	read_name(r, version, start, h);
 }
 
@@ -85,30 +119,43 @@ static bool is_cache(const unsigned char name[4])
 	return false;
 }
 
-static bool digest(struct rein_str in, size_t id_bytes, uint8_t ret[REIN_GITINDEX_DIGEST])
+static bool walk(struct reader *r, size_t id_bytes, struct rein_sha256 *h)
 {
-	struct reader r = {.p = (const unsigned char *)in.p, .n = in.n};
-	const unsigned char *magic = take(&r, 4);
-	const uint32_t version = number(&r), count = number(&r);
-	struct rein_sha256 h;
+	const unsigned char *magic = take(r, 4);
+	const uint32_t version = number(r), count = number(r);
 
-	if (r.failed || memcmp(magic, "DIRC", 4) != 0 || version < 2 || version > 4)
+	if (r->failed || memcmp(magic, "DIRC", 4) != 0 || version < 2 || version > 4)
 		return false;
-	rein_sha256_init(&h);
-	rein_sha256_add(&h, in.p, r.at);
-	for (uint32_t i = 0; i < count && !r.failed; i++)
-		read_entry(&r, version, id_bytes, &h);
-	while (!r.failed && r.n - r.at > id_bytes) { /* what remains then is a checksum */
-		const unsigned char *name = take(&r, 4), *body;
-		const uint32_t size = number(&r);
+	say(h, r->p, r->at);
+	for (uint32_t i = 0; i < count && !r->failed; i++)
+		read_entry(r, version, id_bytes, h);
+	while (!r->failed && r->n - r->at > id_bytes) { /* what remains then is a checksum */
+		const unsigned char *name = take(r, 4), *body;
+		const uint32_t size = number(r);
 
-		body = take(&r, size);
+		body = take(r, size);
 		if (!body || is_cache(name))
 			continue;
-		rein_sha256_add(&h, name, 4);
-		rein_sha256_add(&h, body, size);
+		say(h, name, 4);
+		say(h, body, size);
 	}
-	if (r.failed || r.n - r.at != id_bytes)
+	return !r->failed && r->n - r->at == id_bytes;
+}
+
+static bool read_index(struct rein_str in, size_t id_bytes, rein_gitindex_fn *fn, void *arg, struct rein_sha256 *h)
+{
+	auto_buf struct rein_buf name = REIN_BUF(INDEX_MAX);
+	struct reader r = {.p = (const unsigned char *)in.p, .n = in.n, .fn = fn, .arg = arg, .name = &name};
+
+	return walk(&r, id_bytes, h);
+}
+
+static bool digest(struct rein_str in, size_t id_bytes, uint8_t ret[REIN_GITINDEX_DIGEST])
+{
+	struct rein_sha256 h;
+
+	rein_sha256_init(&h);
+	if (!read_index(in, id_bytes, NULL, NULL, &h))
 		return false;
 	rein_sha256_end(&h, ret);
 	return true;
@@ -117,6 +164,14 @@ static bool digest(struct rein_str in, size_t id_bytes, uint8_t ret[REIN_GITINDE
 bool rein_gitindex_digest(struct rein_str in, uint8_t ret[REIN_GITINDEX_DIGEST])
 {
 	return digest(in, 20, ret) || digest(in, 32, ret);
+}
+
+bool rein_gitindex_names(struct rein_str in, rein_gitindex_fn *fn, void *arg)
+{
+	/* which kind it is first: of the other one nothing is told */
+	const size_t id_bytes = read_index(in, 20, NULL, NULL, NULL) ? 20 : 32;
+
+	return read_index(in, id_bytes, fn, arg, NULL);
 }
 
 static bool is_index(const struct rein_change *x)

@@ -14,6 +14,9 @@
 
 /* Of all it says but what it remembers of files, and but caches git makes by itself. False: it is no index. */
 bool rein_gitindex_digest(struct rein_str in, uint8_t ret[REIN_GITINDEX_DIGEST]);
+/* Each name in it, in order; one in conflict several times. False: it is no index, or fn said so. */
+typedef bool rein_gitindex_fn(void *arg, const char *name);
+bool rein_gitindex_names(struct rein_str in, rein_gitindex_fn *fn, void *arg);
 
 /*
  * Keep with a transaction that is about to be committed what its indexes say, before it and after it. What

@@ -58,7 +58,9 @@ enum rein_change_bits {
 	REIN_CHANGE_UNTRACKED = 1, /* no version control has the old content */
 	REIN_CHANGE_SECRET = 2,	   /* the new content holds a secret */
 	REIN_CHANGE_BINARY = 4,
-	REIN_CHANGE_PROGRAMS = 8,  /* a git configuration that newly names programs to start */
+	REIN_CHANGE_PROGRAMS = 8,  /* a git configuration that newly names programs to start, or a hook */
+	REIN_CHANGE_KEPT = 16,	   /* deleted, and git has it elsewhere or has done with it */
+	REIN_CHANGE_FORGOT = 32,   /* a git index that lacks what was hidden from the command */
 };
 
 struct rein_change_fact {

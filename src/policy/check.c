@@ -140,12 +140,30 @@ size_t rein_policy_tests(const struct rein_policy *p)
 	return p->all.tests.n;
 }
 
-static const struct {
-	const char *name;
-	enum rein_file_op op;
-} operations[] = {{"read ", REIN_FILE_READ},	 {"write ", REIN_FILE_WRITE}, {"append ", REIN_FILE_APPEND},
-		  {"delete ", REIN_FILE_DELETE}, {"chmod ", REIN_FILE_CHMOD}, {"list ", REIN_FILE_LIST},
-		  {"remove ", REIN_FILE_DELETE}, {"create ", REIN_FILE_WRITE}, {"edit ", REIN_FILE_WRITE}};
+/*
+ * The word before the path, however it is written. One that nobody knows is no operation (0), which the classifier
+ * takes for dangerous; a text that is a path and nothing else is written to.
+ */
+static enum rein_file_op operation_of(const char *text, const char **ret_path)
+{
+	static const struct {
+		const char *name;
+		enum rein_file_op op;
+	} rows[] = {{"read", REIN_FILE_READ},	  {"write", REIN_FILE_WRITE}, {"append", REIN_FILE_APPEND},
+		    {"delete", REIN_FILE_DELETE}, {"chmod", REIN_FILE_CHMOD}, {"list", REIN_FILE_LIST},
+		    {"remove", REIN_FILE_DELETE}, {"create", REIN_FILE_WRITE}, {"edit", REIN_FILE_WRITE}};
+	const char *word = text + strspn(text, " \t");
+	size_t n = strcspn(word, " \t");
+
+	*ret_path = text;
+	if (!word[n] || memchr(word, '/', n) || *word == '~' || *word == '.')
+		return REIN_FILE_WRITE;
+	*ret_path = word + n + strspn(word + n, " \t");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strlen(rows[i].name) == n && strncasecmp(word, rows[i].name, n) == 0)
+			return rows[i].op;
+	return 0;
+}
 
 /* A word before the address is a method, whichever it is and however it is written; without one it is fetched. */
 static const char *method_of(const char *text, const char **ret_url)
@@ -177,13 +195,7 @@ int rein_policy_action(const char *kind, const char *text, struct rein_action *r
 		ret->name = text;
 	} else if (rein_streq(kind, "file")) {
 		ret->kind = REIN_ACTION_FILE;
-		ret->op = REIN_FILE_WRITE;
-		ret->path = text;
-		for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
-			if (strncasecmp(text, operations[i].name, strlen(operations[i].name)) == 0) {
-				ret->op = operations[i].op;
-				ret->path = text + strlen(operations[i].name);
-			}
+		ret->op = operation_of(text, &ret->path);
 	} else if (rein_streq(kind, "http")) {
 		ret->kind = REIN_ACTION_HTTP;
 		ret->method = method_of(text, &ret->url);

@@ -51,8 +51,8 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 {
 	if (r->change && !(r->change & (1u << c->kind)))
 		return false;
-	if (c->renamed_away && !r->path.n)
-		return false; /* the file is still there: only who names the place misses it */
+	if ((c->renamed_away || (f && f->bits & REIN_CHANGE_KEPT)) && !r->path.n)
+		return false; /* nothing is lost: only who names the place misses it */
 	if (r->type ? !(r->type & types) : !r->path.n && (types & (1u << TYPE_DIRECTORY)))
 		return false; /* files are counted, not the directories around them */
 	if (r->untracked && (r->untracked == TRI_YES) != (f && (f->bits & REIN_CHANGE_UNTRACKED)))
@@ -60,6 +60,8 @@ static bool chooses(const struct effect_rule *r, const struct rein_change *c, ui
 	if (r->secret && (r->secret == TRI_YES) != (f && (f->bits & REIN_CHANGE_SECRET)))
 		return false;
 	if (r->programs && (r->programs == TRI_YES) != (f && (f->bits & REIN_CHANGE_PROGRAMS)))
+		return false;
+	if (r->forgot && (r->forgot == TRI_YES) != (f && (f->bits & REIN_CHANGE_FORGOT)))
 		return false;
 	if (r->path.n && match_path(&r->path, path, false, at) != MATCH_YES)
 		return false;
@@ -74,9 +76,10 @@ static void make_plain(char *name)
 			*name = REIN_WORD_ONE + 1;
 }
 
-static void count(const struct rein_policy *p, const struct rein_outcome *o, struct tally *tallies)
+/* Names of any length: one that was cut would be another one. Less than 0: out of memory. */
+static int count(const struct rein_policy *p, const struct rein_outcome *o, struct tally *tallies)
 {
-	char path[8192], workspace[PATH_MAX], home[PATH_MAX];
+	char workspace[PATH_MAX], home[PATH_MAX];
 	const struct place at = {workspace, home};
 
 	snprintf(workspace, sizeof(workspace), "%s", o->workspace ? o->workspace : "/");
@@ -88,12 +91,14 @@ static void count(const struct rein_policy *p, const struct rein_outcome *o, str
 		const struct rein_change *c = &o->changes->v[i];
 		const struct rein_change_fact *f = o->facts ? &o->facts[i] : NULL;
 		const char *root = c->root < o->nroots ? o->roots[c->root].real : at.workspace;
+		auto_free char *path = NULL;
 		uint32_t types = types_of(c);
 
 		if (is_noise(c))
 			continue;
-		snprintf(path, sizeof(path), "%s%s%s", rein_streq(root, "/") ? "" : root, *c->path ? "/" : "",
-			 c->path);
+		path = rein_asprintf("%s%s%s", rein_streq(root, "/") ? "" : root, *c->path ? "/" : "", c->path);
+		if (!path)
+			return -1;
 		make_plain(path);
 		for (size_t k = 0; k < p->live_effects.n; k++) {
 			struct tally *t = &tallies[k];
@@ -111,6 +116,7 @@ static void count(const struct rein_policy *p, const struct rein_outcome *o, str
 			}
 		}
 	}
+	return 0;
 }
 
 static bool hosts_match(const struct strs *patterns, const char *const *hosts)
@@ -124,8 +130,8 @@ static bool hosts_match(const struct strs *patterns, const char *const *hosts)
 /* Does the rule speak of changes at all, or only of how it ended? */
 static bool about_changes(const struct effect_rule *r)
 {
-	return r->change || r->type || r->path.n || r->untracked || r->secret || r->programs || r->count.op || r->share.op ||
-	       r->lines.op || r->bytes.op;
+	return r->change || r->type || r->path.n || r->untracked || r->secret || r->programs || r->forgot || r->count.op ||
+	       r->share.op || r->lines.op || r->bytes.op;
 }
 
 static bool applies(const struct effect_rule *r, const struct tally *t, const struct rein_outcome *o,
@@ -261,12 +267,11 @@ int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_out
 		return -REIN_E_HELD;
 	}
 	tallies = rein_calloc(p->live_effects.n + 1, sizeof(*tallies));
-	if (!tallies) {
+	if (!tallies || count(p, o, tallies) < 0) {
 		decision_deny(ret, "policy.unjudged", "out of memory while judging what happened");
 		ret->decide = REIN_HOLD;
 		return -REIN_E_NOMEM;
 	}
-	count(p, o, tallies);
 	choose(p, o, tallies, ret);
 	return 0;
 }
@@ -281,6 +286,7 @@ unsigned rein_policy_needs(const struct rein_policy *p)
 		needs |= r->secret ? REIN_NEEDS_SECRETS : 0;
 		needs |= r->untracked ? REIN_NEEDS_UNTRACKED : 0;
 		needs |= r->programs ? REIN_NEEDS_PROGRAMS : 0;
+		needs |= r->forgot ? REIN_NEEDS_FORGOT : 0;
 		needs |= r->lines.op ? REIN_NEEDS_LINES : 0;
 		needs |= r->share.op ? REIN_NEEDS_SHARE : 0;
 	}

@@ -115,7 +115,7 @@ struct effect_rule {
 	uint32_t change, type; /* bits 1 << enum */
 	struct strs path, except, host;
 	struct cmp count, share, lines, bytes, status;
-	enum tri untracked, secret, killed, programs;
+	enum tri untracked, secret, killed, programs, forgot;
 };
 
 struct environment {

@@ -73,6 +73,7 @@ enum rein_policy_need {
 	REIN_NEEDS_LINES = 4,
 	REIN_NEEDS_SHARE = 8,
 	REIN_NEEDS_PROGRAMS = 16,
+	REIN_NEEDS_FORGOT = 32,
 };
 unsigned rein_policy_needs(const struct rein_policy *p);
 

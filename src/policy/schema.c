@@ -69,6 +69,7 @@ static const struct field effect_match_fields[] = {
 	{"untracked", F_TRI, offsetof(struct effect_rule, untracked)},
 	{"secret", F_TRI, offsetof(struct effect_rule, secret)},
 	{"programs", F_TRI, offsetof(struct effect_rule, programs)},
+	{"forgotten", F_TRI, offsetof(struct effect_rule, forgot)},
 	{"count", F_CMP, offsetof(struct effect_rule, count)},
 	{"share", F_CMP_PERCENT, offsetof(struct effect_rule, share)},
 	{"lines", F_CMP, offsetof(struct effect_rule, lines)},
@@ -157,7 +158,7 @@ static unsigned weigh(const struct field *fields, const void *rule)
 		unsigned weight;
 	} heavy[] = {{"program", 8}, {"subcommand", 8}, {"flags", 8}, {"arguments", 8}, {"path", 8},
 		     {"host", 8},    {"name", 8},	{"sql", 6},   {"method", 4},	{"type", 4},
-		     {"secret", 6},  {"untracked", 4},	{"programs", 6},	{"count", 3}, {"share", 3}};
+		     {"secret", 6},  {"untracked", 4},	{"programs", 6},	{"forgotten", 6},	{"count", 3},	{"share", 3}};
 	unsigned sum = 0;
 
 	for (const struct field *f = fields; f->name; f++) {

@@ -14,14 +14,27 @@ static bool same(const char *want, struct rein_str have)
 	return !want || rein_str_eq(rein_str(want), have);
 }
 
+/*
+ * Paths on the record are absolute, and a directory that came or went as a whole stands for what is in it. Whoever
+ * asks names them as he sees them: from some directory on, and a directory with all that is in it.
+ */
 static bool path_match(const char *want, struct rein_str have)
 {
 	auto_free char *p = rein_strndup(have.p, have.n);
+	auto_free char *any = rein_asprintf("%s%s", *want == '/' || !strchr(want, '/') ? "" : "**/", want);
+	size_t n = any ? strlen(any) : 0;
+	const char *path, *glob;
 
-	if (!p)
+	if (!p || !any)
 		return true; /* show rather than hide */
-	return rein_path_within(p, want) || rein_glob_match(want, *p == '/' ? p + 1 : p) ||
-	       (*want == '/' && rein_glob_match(want + 1, *p == '/' ? p + 1 : p));
+	path = *p == '/' ? p + 1 : p;
+	glob = *any == '/' ? any + 1 : any;
+	if (rein_path_within(p, want) || rein_glob_match(glob, path))
+		return true;
+	if (n < 4 || !rein_streq(any + n - 3, "/**"))
+		return false;
+	any[n - 3] = '\0';
+	return rein_glob_match(glob, path);
 }
 
 static bool paths_match(const char *want, const struct rein_event *ev)

@@ -67,6 +67,8 @@ void rein_text_free(struct rein_text *t)
 {
 	if (!t)
 		return;
+	if (t->module)
+		t->module->close();
 	if (t->handle)
 		dlclose(t->handle);
 	rein_free(t);
@@ -80,6 +82,7 @@ static void freep(struct rein_text **t)
 int rein_text_load(const char *path, struct rein_text **ret, struct rein_err *err)
 {
 	auto_(freep) struct rein_text *t = rein_alloc(sizeof(*t));
+	const struct rein_text_module *module;
 
 	if (!t)
 		return rein_err_nomem(err);
@@ -88,11 +91,14 @@ int rein_text_load(const char *path, struct rein_text **ret, struct rein_err *er
 		return rein_err_set(err, REIN_E_UNSUPPORTED, "load %s: %s", path, dlerror());
 	if (!t->handle)
 		return -err->code;
-	t->module = dlsym(t->handle, REIN_TEXT_SYMBOL);
-	if (!t->module || t->module->abi != REIN_TEXT_ABI)
+	module = dlsym(t->handle, REIN_TEXT_SYMBOL);
+	if (!module || module->abi != REIN_TEXT_ABI)
 		return rein_err_set(
 			err, REIN_E_UNSUPPORTED,
 			"rein-text.so is of another version than rein: install both anew");
+	if (module->open(err) < 0)
+		return -err->code;
+	t->module = module;
 	*ret = take_ptr(t);
 	return 0;
 }

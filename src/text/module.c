@@ -29,10 +29,14 @@ static int fail(struct rein_err *err, const char *what)
 			    e && e->message ? e->message : "unknown error");
 }
 
-/* libgit2 is counted: cheap after the first time, and its threads are set up by the first call. */
-static int enter(struct rein_err *err)
+static int start(struct rein_err *err)
 {
 	return git_libgit2_init() < 0 ? fail(err, "start libgit2") : 0;
+}
+
+static void stop(void)
+{
+	git_libgit2_shutdown();
 }
 
 static int send(struct diff *d, enum rein_text_kind kind)
@@ -161,8 +165,6 @@ static int diff(const struct rein_text_side *before, const struct rein_text_side
 			 .line = REIN_BUF((size_t)1 << 31)};
 	int rc;
 
-	if (enter(err) < 0)
-		return -err->code;
 	o.context_lines = context;
 	o.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC;
 	rc = git_diff_buffers(before->text.p ? before->text.p : "", before->text.n, "a",
@@ -175,7 +177,6 @@ static int diff(const struct rein_text_side *before, const struct rein_text_side
 		rc = fail(err, "compare");
 	else
 		rc = 0;
-	git_libgit2_shutdown();
 	if (rc == 0) {
 		*ret_added = d.added;
 		*ret_removed = d.removed;
@@ -202,8 +203,6 @@ static int merge(const struct rein_text_merge_in *in,
 	git_merge_file_result result = {0};
 	int rc;
 
-	if (enter(err) < 0)
-		return -err->code;
 	o.ancestor_label = in->base_label ? in->base_label : "base";
 	o.our_label = in->our_label ? in->our_label : "ours";
 	o.their_label = in->their_label ? in->their_label : "theirs";
@@ -216,10 +215,9 @@ static int merge(const struct rein_text_merge_in *in,
 	else
 		*ret_conflict = !result.automergeable;
 	git_merge_file_result_free(&result);
-	git_libgit2_shutdown();
 	return rc;
 }
 
 extern const struct rein_text_module rein_text_module;
 REIN_API const struct rein_text_module rein_text_module = {
-	.abi = REIN_TEXT_ABI, .diff = diff, .merge = merge, .tracked = rein_text_tracked_};
+	.abi = REIN_TEXT_ABI, .open = start, .close = stop, .diff = diff, .merge = merge, .tracked = rein_text_tracked_};

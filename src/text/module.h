@@ -2,7 +2,7 @@
 /*
  * What crosses between rein and rein-text.so, which holds libgit2 so that rein itself starts
  * without it. The module exports one symbol, rein_text_module; nothing of libgit2 shows here. It
- * keeps no state between calls and may be used from several threads.
+ * keeps no state of ours between calls and may be used from several threads.
  */
 #ifndef REIN_TEXT_MODULE_H
 #define REIN_TEXT_MODULE_H
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define REIN_TEXT_ABI	 2u
+#define REIN_TEXT_ABI	 3u
 #define REIN_TEXT_SYMBOL "rein_text_module"
 
 enum rein_text_kind {
@@ -43,6 +43,9 @@ struct rein_text_merge_in {
 
 struct rein_text_module {
 	uint32_t abi;
+	/* Around all calls: libgit2 takes milliseconds to start, and a diff may be of thousands of files. */
+	int (*open)(struct rein_err *err);
+	void (*close)(void);
 	/* Counts what it emits; emit NULL counts only. Names may hold any byte. */
 	int (*diff)(const struct rein_text_side *before, const struct rein_text_side *after,
 		    unsigned context, rein_text_emit emit, void *ctx, uint64_t *ret_added,

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sys/file.h"
@@ -47,23 +49,61 @@ int rein_content_open(const struct rein_tx *t, struct rein_content *ret, struct 
 	return 0;
 }
 
-/* The step that moved this path or a directory above it. */
-static const struct rein_op *step_of(const struct rein_content *c, const struct rein_change *x)
+static bool moves_content(const struct rein_op *o)
 {
-	for (size_t i = 0; i < c->ops.n; i++) {
-		const struct rein_op *o = &c->ops.v[i];
+	return o->kind >= REIN_OP_INPLACE && o->kind != REIN_OP_META && o->kind != REIN_OP_LINK &&
+	       o->kind != REIN_OP_DIRMETA && *o->path;
+}
 
-		if (o->root == x->root && o->kind >= REIN_OP_INPLACE && o->kind != REIN_OP_META &&
-		    o->kind != REIN_OP_LINK && o->kind != REIN_OP_DIRMETA && *o->path &&
-		    rein_path_within(x->path, o->path))
-			return o;
+static bool is_before(const struct rein_op *o, uint32_t root, const char *path)
+{
+	if (o->kind == REIN_OP_DIRMETA)
+		return false;
+	return o->root != root ? o->root < root : rein_path_cmp(o->path, path) < 0;
+}
+
+/* They are in order, but for the attributes of directories, which come last (rein_prepare). */
+static const struct rein_op *step_at(const struct rein_ops *ops, uint32_t root, const char *path)
+{
+	size_t low = 0, high = ops->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (is_before(&ops->v[mid], root, path))
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	for (; low < ops->n && ops->v[low].root == root && rein_streq(ops->v[low].path, path); low++)
+		if (moves_content(&ops->v[low]))
+			return &ops->v[low];
+	return NULL;
+}
+
+/* The step that moved this path or a directory above it, the highest. */
+static int step_of(const struct rein_content *c, const struct rein_change *x, const struct rein_op **ret,
+		   struct rein_err *err)
+{
+	auto_free char *path = rein_strdup(x->path);
+	const struct rein_op *found = NULL;
+
+	if (!path)
+		return rein_err_nomem(err);
+	for (char *slash = strchr(path, '/'); slash && !found; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		found = step_at(&c->ops, x->root, path);
+		*slash = '/';
+	}
+	if (!found)
+		found = step_at(&c->ops, x->root, path);
 	/* of a file with several names one was written, for all of them */
-	for (size_t i = 0; x->in_place && i < c->ops.n; i++)
+	for (size_t i = 0; !found && x->in_place && i < c->ops.n; i++)
 		if (c->ops.v[i].kind == REIN_OP_INPLACE && c->ops.v[i].root == x->root &&
 		    c->ops.v[i].ino_old == x->before.ino)
-			return &c->ops.v[i];
-	return NULL;
+			found = &c->ops.v[i];
+	*ret = found;
+	return 0;
 }
 
 static char *in_slot(const struct rein_op *o, const char *slot, const struct rein_change *x)
@@ -101,10 +141,44 @@ int rein_content_find(const struct rein_content *c, const struct rein_change *x,
 		return found(c->upper[x->root], rein_strdup(x->path), ret_fd, ret_path, err);
 	if (x->link_to && after)
 		return found(real, rein_strdup(x->link_to), ret_fd, ret_path, err);
-	o = step_of(c, x);
+	if (step_of(c, x, &o, err) < 0)
+		return -err->code;
 	if (!o) /* attributes only: the same bytes on both sides */
 		return found(real, rein_strdup(x->path), ret_fd, ret_path, err);
 	if (o->kind == REIN_OP_INPLACE)
 		return found(store, rein_strdup(after ? o->slot : o->old_slot), ret_fd, ret_path, err);
 	return found(store, in_slot(o, o->slot, x), ret_fd, ret_path, err);
+}
+
+int rein_content_read(const struct rein_content *c, const struct rein_change *x, bool after, size_t max,
+		      struct rein_buf *b, struct rein_err *err)
+{
+	auto_free char *path = NULL;
+	auto_close int fd = -1;
+	struct rein_fp fp;
+	ssize_t n;
+	int dir;
+
+	rein_buf_clear(b);
+	if (rein_content_find(c, x, after, &dir, &path, err) < 0)
+		return -err->code;
+	if (!path || rein_fp_at(dir, path, &fp, err) < 0 || !S_ISREG(fp.mode))
+		return 0;
+	fd = rein_open_quiet(dir, path);
+	if (fd < 0)
+		return rein_err_errno(err, "open '%s'", path);
+	while (b->n < max) {
+		char chunk[65536];
+		size_t want = max - b->n < sizeof(chunk) ? max - b->n : sizeof(chunk);
+
+		n = read(fd, chunk, want);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return rein_err_errno(err, "read '%s'", path);
+		if (n == 0)
+			break;
+		rein_buf_add(b, chunk, (size_t)n);
+	}
+	return b->failed ? rein_err_nomem(err) : 0;
 }

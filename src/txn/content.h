@@ -24,5 +24,8 @@ void rein_content_done(struct rein_content *c);
  */
 int rein_content_find(const struct rein_content *c, const struct rein_change *x, bool after,
 		      int *ret_fd, char **ret_path, struct rein_err *err);
+/* One side of a change, at most max bytes of it. Absent or not a regular file: empty. */
+int rein_content_read(const struct rein_content *c, const struct rein_change *x, bool after, size_t max,
+		      struct rein_buf *b, struct rein_err *err);
 
 #endif

@@ -239,6 +239,81 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	eq link 121 "$status"
 }
 
+@test "effects: a tracked file that was hidden is not told to be gone without a person's yes" {
+	mkdir -p certs secrets deep/repo
+	echo K=1 >.env; echo k >certs/test.pem; echo s >secrets/one; echo a >a
+	git add .env certs secrets a && git commit -qm hidden
+	(cd deep/repo && git init -q . && echo k >x.key && echo b >b && git add -A && git commit -qm first)
+	tracked() { git ls-tree -r --name-only HEAD -- .env certs secrets | xargs; }
+	local version
+	for version in 2 3 4; do
+		git update-index --index-version $version
+		run -121 j -- sh -c 'echo more >>a; git commit -qam all'
+		has "$output" effects.git-forgotten
+		has "$output" "--ro PATH"
+		command rein discard -q
+		run -0 j -- sh -c "echo $version >>a; git status --short >&2; git add a; git commit -qm one"
+		eq tracked ".env certs/test.pem secrets/one" "$(tracked)"
+	done
+	# a repository inside
+	run -121 j -- sh -c 'cd deep/repo && echo c >>b && git commit -qam all'
+	command rein discard -q
+	# what was shown is gone because somebody wanted it, and what nobody tracks is nobody's loss
+	run -0 j --ro .env --ro certs/test.pem --ro secrets -- git rm -q --cached .env
+	git commit -qm gone
+	run -0 j --ro certs/test.pem --ro secrets -- sh -c 'echo e >>a; git commit -qam all'
+	eq tracked "certs/test.pem secrets/one" "$(tracked)"
+	# a directory that is hidden; and a person may mean it
+	run -121 j --ro certs/test.pem -- git rm -q --cached -r secrets
+	run -0 command rein commit
+	git commit -qm gone
+	eq tracked certs/test.pem "$(tracked)"
+	[ -e secrets/one ] && [ -e .env ]
+}
+
+@test "effects: what git packs again or has done with is not lost; what no pack has is" {
+	local i
+	git tag start && git checkout -qb topic
+	for i in 1 2 3; do echo "t$i" >file1 && git commit -qam "t$i"; done
+	git checkout -q main && echo m >file1 && git commit -qam m
+	for i in $(seq 15); do git branch "b$i" && git tag "t$i"; done
+	j -q -- git bisect start main start && j -q -- git bisect reset
+	run -1 j -q --on-failure commit -- git rebase main topic
+	[ -d .git/rebase-merge ]
+	run -0 j -- git rebase --abort
+	[ ! -d .git/rebase-merge ]
+	run -0 j -- git gc -q
+	[ "$(git count-objects | cut -d' ' -f1)" -lt 5 ] || die "$(git count-objects)" # what the rebase left
+	[ ! -e .git/refs/heads/b1 ]
+	# several packs into one: all of their files go
+	for i in 1 2 3 4; do echo "p$i" >file1 && git commit -qam "p$i" && git repack -q; done
+	run -0 j -- git repack -adq
+	eq packs "packs: 1" "$(git count-objects -v | grep packs:)"
+	git fsck --strict
+	# from a linked work tree, whose repository is another tree of the same transaction
+	git worktree add -q ../linked -b linked
+	(cd ../linked && for i in $(seq 12); do echo "l$i" >"l$i"; done && git add . && git commit -qm l && run -0 j -- git gc -q)
+	[ "$(git count-objects | cut -d' ' -f1)" -lt 5 ] || die "$(git count-objects)"
+
+	for i in $(seq 12); do echo "n$i" >"n$i"; done
+	git add . && git commit -qm n
+	echo 'import glob, os, subprocess
+old = [f for f in glob.glob(".git/objects/??/*")]
+subprocess.run("echo new | git hash-object -w --stdin | git pack-objects -q .git/objects/pack/pack", shell=True)
+for f in old: os.unlink(f)' >lose.py
+	run -121 j -- python3 lose.py
+	has "$output" "in no version control"
+	command rein discard -q
+	echo 'import os
+for i in range(1, 16): open(".git/refs/tags/t%d" % i, "w").write("%040d\n" % i)' >tags.py
+	j -q -- python3 tags.py
+	echo 'import os
+open(".git/packed-refs", "a").write("".join("%040d refs/tags/t%d\n" % (i + 1, i) for i in range(1, 16)))
+for i in range(1, 16): os.unlink(".git/refs/tags/t%d" % i)' >refs.py
+	run -121 j -- python3 refs.py
+	has "$output" "15 files deleted"
+}
+
 @test "effects: whatever git reads as configuration is read as such: bare, apart, linked, included, moved in" {
 	held_for_programs() { # NAME COMMAND
 		run j -- sh -c "$2"
@@ -269,6 +344,56 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	held_for_programs linked 'git config core.sshCommand x'
 	git config extensions.worktreeConfig true
 	held_for_programs worktree 'git config --worktree core.sshCommand x'
+	# what git looks for elsewhere; a new work tree of the repository is nobody's business
+	cd "$W"
+	git config --unset include.path
+	mkdir -p away/objects away/refs && printf '[core]\n\tfsmonitor = x\n' >away/config
+	held_for_programs commondir 'echo ../away >.git/commondir'
+	held_for_programs commondir 'ln -s ../shared .git/commondir'
+	run j -q -- git worktree add -q second
+	eq second 0 "$status"
+	held_for_programs second 'echo ../../../away >.git/worktrees/second/commondir'
+	mkdir half && echo ../away >half/commondir
+	held_for_programs half 'echo ref: refs/heads/main >half/HEAD'
+}
+
+@test "effects: a hook is one wherever its repository lies: bare, apart, a submodule's, one that becomes a repository" {
+	held_for_hook() { # NAME COMMAND
+		run j -- sh -c "$2"
+		eq "$1" 121 "$status"
+		has "$output" effects.git-config
+		command rein discard -q
+	}
+	git init -q --bare store && git init -q --separate-git-dir=apart there
+	git init -q "$T/other" && git -C "$T/other" commit -q --allow-empty -m one
+	git submodule --quiet add "$T/other" sub
+	find store/hooks -type f ! -name update.sample -delete
+	mkdir -p plain/hooks mine && echo id >plain/hooks/post-receive && echo id | tee mine/update other >/dev/null
+	held_for_hook bare 'cp other store/hooks/post-receive'
+	held_for_hook moved 'mv store/hooks/update.sample store/hooks/update'
+	held_for_hook apart 'ln -s "$PWD/other" apart/hooks/post-commit'
+	held_for_hook directory 'rm -r store/hooks; ln -s ../mine store/hooks'
+	held_for_hook whole 'rm -r store/hooks; mv mine store/hooks'
+	held_for_hook new 'git init -q --bare fresh && cp other fresh/hooks/update'
+	held_for_hook completed 'mkdir plain/objects plain/refs; echo ref: refs/heads/main >plain/HEAD'
+	printf 'hook:\n\t@cp other .git/modules/sub/hooks/pre-commit\n' >Makefile
+	held_for_hook submodule 'make -s hook'
+	# where the configuration says that they are
+	mkdir -p tools/real && git config core.hooksPath tools/hooks/
+	held_for_hook coming 'mkdir tools/hooks && cp other tools/hooks/pre-commit'
+	git config core.hooksPath tools/hooks && mkdir tools/hooks
+	held_for_hook named 'cp other tools/hooks/pre-commit'
+	held_for_hook link 'rmdir tools/hooks; ln -s ../mine tools/hooks'
+	rmdir tools/hooks && ln -s real tools/hooks
+	held_for_hook behind 'cp other tools/real/pre-commit'
+	git config core.hooksPath "$PWD/tools/real"
+	held_for_hook absolute 'cp other tools/real/pre-commit'
+	git config --unset core.hooksPath && printf '[core]\n\thooksPath = "tools/real"\n' >more && git config include.path ../more
+	held_for_hook included 'cp other tools/real/pre-commit'
+	git config --unset include.path
+	# nobody's, and samples
+	run j -q -- sh -c 'git init -q --bare fresh; mkdir src; mkdir src/hooks; echo 1 >src/hooks/use.js; echo "#" >>store/hooks/update.sample'
+	eq ordinary 0 "$status"
 }
 
 @test "effects: a git configuration is read as git reads it" {
@@ -313,6 +438,32 @@ for f in glob.glob("file*")[::2]: os.unlink(f)' >clean.py
 	run j -p p.yaml -- sh -c 'echo 2 >file1'
 	eq status 121 "$status"
 	eq file1 1 "$(cat file1)"
+}
+
+@test "validate: a check that cannot be run holds what was done" {
+	printf 'version: 1\nvalidate: ["true"]\n' >p.yaml
+	mkdir "$T/bin"
+	cp "$REIN_BUILD/rein" "$REIN_BUILD/rein-box" "$T/bin"
+	"$T/bin/rein" run -p p.yaml --commit -- sh -c 'echo 1 >new; sleep 1' 3>&- >"$T/out" 2>&1 &
+	local pid=$! ended=0
+	until_true 10 eval '[ "$(rein ps --json)" != "{\"boxes\":[]}" ]'
+	mv "$T/bin/rein-box" "$T/bin/away"
+	wait $pid || ended=$?
+	eq status 121 "$ended"
+	has "$(cat "$T/out")" "cannot be run"
+	eq state held "$(state_of "$(newest)")"
+	[ ! -e new ]
+}
+
+@test "validate: standard input and output are the command's alone" {
+	printf 'version: 1\nvalidate: ["cat; echo checked"]\n' >p.yaml
+	run --separate-stderr j -p p.yaml -- sh -c 'read -r x; echo "$x" >file1; echo data' < <(printf 'one\ntwo\n')
+	eq status 0 "$status"
+	eq data data "$output"
+	has "$stderr" checked
+	hasnt "$stderr" two
+	j -q -p p.yaml -- sh -c 'echo 3 >file1' 2>&-
+	eq file1 3 "$(cat file1)"
 }
 
 @test "validate: also before what a failed command did is committed" {

@@ -323,6 +323,18 @@ static void users_can_add_knowledge(void **state)
 	rein_classifier_free(c);
 }
 
+static void no_text_has_no_verdict(void **state)
+{
+	struct rein_classifier *c = fresh();
+	struct rein_err err = {0};
+
+	(void)state;
+	assert_null(rein_classify_command(c, NULL, NULL, &err));
+	assert_int_equal(err.code, REIN_E_INVALID);
+	assert_int_equal(judge(c, "ls")->level, REIN_LEVEL_SAFE);
+	rein_classifier_free(c);
+}
+
 static void argv_is_not_shell_text(void **state)
 {
 	static const char *const argv[] = {"echo", "$(rm -rf /)", ";", "rm", "-rf", "/", NULL};
@@ -369,6 +381,7 @@ int main(void)
 		cmocka_unit_test(every_allocation_failure_is_no_verdict),
 		cmocka_unit_test(hostile_texts_are_bounded),
 		cmocka_unit_test(users_can_add_knowledge),
+		cmocka_unit_test(no_text_has_no_verdict),
 		cmocka_unit_test(argv_is_not_shell_text),
 		cmocka_unit_test(place_depends_on_cwd_and_workspace),
 	};
