@@ -51,11 +51,13 @@ static int read_side(const struct rein_content *c, const struct rein_change *x, 
 	s->text = (struct rein_buf)REIN_BUF(SHOWN_MAX);
 	if (rein_content_find(c, x, after, &fd, &path, err) < 0)
 		return -err->code;
-	if (!path || rein_fp_at(fd, path, &fp, err) < 0 || !fp.mode)
+	if (!path || rein_fp_at(fd, path, &fp, err) < 0)
+		return 0;
+	s->later = (c->t->state == REIN_TX_COMMITTED) == after && is_another(after ? &x->after : &x->before, &fp);
+	if (!fp.mode)
 		return 0;
 	s->exists = true;
 	s->size = fp.size;
-	s->later = (c->t->state == REIN_TX_COMMITTED) == after && is_another(after ? &x->after : &x->before, &fp);
 	if (S_ISLNK(fp.mode)) {
 		char target[4097];
 		ssize_t n = readlinkat(fd, path, target, sizeof(target));
@@ -126,12 +128,20 @@ static const char *label(const struct rein_tx *t, const struct rein_change *x, c
 	return rein_ui_path(full ? full : path);
 }
 
+/* What a new file can be run by, or run as; a new directory that others can write to. */
+static bool has_telling_mode(const struct rein_fp *fp)
+{
+	return (S_ISREG(fp->mode) && fp->mode & 07111) || (S_ISDIR(fp->mode) && fp->mode & 07002);
+}
+
 static void describe(const struct rein_tx *t, const struct rein_change *x)
 {
 	printf("%s%s %s%s%s", rein_ui(stdout, REIN_BOLD),
 	       x->from ? "renamed" : rein_change_kind_name(x->kind),
 	       label(t, x, x->from ? x->from : x->path), x->from ? " -> " : "",
 	       x->from ? label(t, x, x->path) : "");
+	if (x->kind == REIN_CHANGE_CREATED && !x->before.mode && has_telling_mode(&x->after))
+		printf(", mode %04o", x->after.mode & 07777);
 	if (x->before.mode && x->after.mode && x->kind != REIN_CHANGE_DELETED) {
 		if ((x->before.mode ^ x->after.mode) & 07777)
 			printf(", mode %04o -> %04o", x->before.mode & 07777, x->after.mode & 07777);
@@ -189,7 +199,8 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 		printf("  (%s: %s -> %s)\n", st.binary ? "binary" : "large",
 		       a.exists ? rein_ui_bytes(a.size) : "none", b.exists ? rein_ui_bytes(b.size) : "none");
 	if (rc == 0 && !d->stat && (a.later || b.later))
-		printf("  (%s as it is now: it was changed since)\n", b.later ? "the new content" : "the old content");
+		printf("  (%s %s)\n", b.later ? "the new content" : "the old content",
+		       (b.later ? b.exists : a.exists) ? "as it is now: it was changed since" : "is gone: it was removed since");
 	sum->added += st.added;
 	sum->removed += st.removed;
 	sum->files++;
@@ -225,7 +236,7 @@ static bool wanted(const struct rein_tx *t, const struct rein_change *x, char **
 	return named(t, x, paths, n);
 }
 
-/* A directory that went as a whole is one row. Returns the index of its last change. */
+/* A directory that went as a whole is one row; what left it for another name has its own there. Returns the index of its last change. */
 static size_t whole_row(const struct rein_tx *t, const struct rein_changes *c, size_t i,
 			struct counts *sum)
 {
@@ -235,8 +246,10 @@ static size_t whole_row(const struct rein_tx *t, const struct rein_changes *c, s
 	for (; i + 1 < c->n && c->v[i + 1].root == top->root &&
 	       rein_path_within(c->v[i + 1].path, top->path);
 	     i++) {
-		files += !S_ISDIR(c->v[i + 1].before.mode);
-		bytes += S_ISREG(c->v[i + 1].before.mode) ? c->v[i + 1].before.size : 0;
+		const struct rein_change *x = &c->v[i + 1];
+
+		files += !S_ISDIR(x->before.mode) && !x->renamed_away;
+		bytes += S_ISREG(x->before.mode) && !x->renamed_away ? x->before.size : 0;
 	}
 	printf(" D %s/  %s file%s, %s\n", label(t, top, top->path), rein_ui_count(files),
 	       files == 1 ? "" : "s", rein_ui_bytes(bytes));
@@ -302,6 +315,14 @@ static int print_json(const struct rein_tx *t, const struct rein_changes *all, c
 	return 0;
 }
 
+static int take_paths(const struct rein_tx *t, char **v, int n, struct rein_strlist *ret, struct rein_err *err)
+{
+	for (int i = 0; i < n; i++)
+		if (rein_strlist_add(ret, v[i]) < 0)
+			return rein_err_nomem(err);
+	return rein_patterns_from_here(t, ret, err);
+}
+
 int rein_cli_diff(int argc, char **argv)
 {
 	struct rein_diff d = {.context = 3};
@@ -309,6 +330,7 @@ int rein_cli_diff(int argc, char **argv)
 	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_strlist struct rein_strlist paths = {0};
 	struct rein_err err = {0}, none = {0};
 	int first, status, rc;
 
@@ -326,10 +348,12 @@ int rein_cli_diff(int argc, char **argv)
 	if (rc < 0 || rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
 	first += first < argc;
+	if (take_paths(&t, argv + first, argc - first, &paths, &err) < 0)
+		return rein_fail(&err, common.json);
 	if (common.json)
-		return print_json(&t, &c, argv + first, argc - first, &err) < 0 ? rein_fail(&err, true) : 0;
+		return print_json(&t, &c, paths.v, (int)paths.n, &err) < 0 ? rein_fail(&err, true) : 0;
 	rein_ui_page(!common.no_pager);
-	rc = rein_print_diff(&t, &c, &d, argv + first, argc - first, &err);
+	rc = rein_print_diff(&t, &c, &d, paths.v, (int)paths.n, &err);
 	rein_ui_page_end();
 	return rc < 0 ? rein_fail(&err, false) : 0;
 }

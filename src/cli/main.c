@@ -18,7 +18,7 @@ const struct rein_verb rein_verbs[] = {
 	{"log", "", "List transactions, newest first", rein_log_opts, rein_cli_log, false, 0, false},
 	{"show", "[TXN]", "Tell everything about one transaction", NULL, rein_cli_show, false, 1, false},
 	{"status", "", "Tell what is waiting in this workspace", NULL, rein_cli_status, false, 0, false},
-	{"gc", "", "Let old transactions go; never a held one", rein_gc_opts_table, rein_cli_gc, false, 0, false},
+	{"gc", "", "Let old transactions of all workspaces go; never a held one", rein_gc_opts_table, rein_cli_gc, false, 0, false},
 	{"ps", "", "List the boxes that run, and what they use", rein_ps_opts, rein_cli_ps, false, 0, false},
 	{"stats", "BOX", "Tell what one box uses, process by process", NULL, rein_cli_stats, false, 1, false},
 	{"attach", "BOX [-- COMMAND [ARG...]]", "Run one more command in a box, or look at its terminal", rein_attach_opts, rein_cli_attach, false, -1, true},

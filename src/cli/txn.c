@@ -57,8 +57,8 @@ static void tell_rest(const char *rest)
 		rein_more("the rest is held as %s", rest);
 }
 
-/* rest: what was left out and is held by itself by now; or NULL, where nothing is left out. */
-static int report_failure(const struct rein_tx *t, const struct rein_changes *c, const char *rest,
+/* rest: what was left out and is held by itself by now; or NULL, where nothing is left out. merged: as far as possible. */
+static int report_failure(const struct rein_tx *t, const struct rein_changes *c, const char *rest, bool merged,
 			  const struct rein_err *err, const struct rein_common *common)
 {
 	if (common->json)
@@ -73,7 +73,9 @@ static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
 	if (!rest)
 		rein_more("per path: --ours PATH leaves it as it is, --theirs PATH puts the other version there; what that replaces is "
 			  "kept, and comes back with rein %s", t->state == REIN_TX_COMMITTED ? "redo" : "undo");
-	if (rest)
+	if (rest && merged)
+		rein_more("it cannot be merged   per path: --ours PATH, --theirs PATH   drop: rein discard %s", t->id);
+	else if (rest)
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  t->id, t->id);
 	tell_rest(rest);
@@ -119,6 +121,9 @@ int rein_cli_commit(int argc, char **argv)
 	/* before anything is taken apart */
 	if (rein_reviews_check_self(&t.reviews, &err) < 0)
 		return rein_fail(&err, common.json);
+	if (rein_patterns_from_here(&t, &a.only, &err) < 0 || rein_patterns_from_here(&t, &a.except, &err) < 0 ||
+	    rein_patterns_from_here(&t, &a.ours, &err) < 0 || rein_patterns_from_here(&t, &a.theirs, &err) < 0)
+		return rein_fail(&err, common.json);
 	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
 	rc = rein_resolve(&e, &t, &c, &a.ours, &a.theirs, a.merge, &err);
@@ -130,7 +135,7 @@ int rein_cli_commit(int argc, char **argv)
 	if (rc < 0 && *rest && rein_tx_unsplit(&e.state, &t, rest, &ignored) == 0)
 		*rest = '\0';
 	if (rc < 0)
-		return report_failure(&t, &c, rest, &err, &common);
+		return report_failure(&t, &c, rest, a.merge, &err, &common);
 	if (common.json)
 		print_json(&t, &c, rest, NULL);
 	else if (!common.quiet) {
@@ -215,12 +220,13 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||
-	    rein_tx_changes(&t, &c, &err) < 0)
+	    rein_tx_changes(&t, &c, &err) < 0 || rein_patterns_from_here(&t, &a.ours, &err) < 0 ||
+	    rein_patterns_from_here(&t, &a.theirs, &err) < 0)
 		return rein_fail(&err, common.json);
 	if ((t.state == (what == REIN_LATER_UNDO ? REIN_TX_COMMITTED : REIN_TX_UNDONE) &&
 	     rein_resolve_reverse(&e, &t, &c, what == REIN_LATER_REDO, &a.ours, &a.theirs, &err) < 0) ||
 	    rein_engine_later(&e, NULL, &t, &c, what, &err) < 0)
-		return report_failure(&t, &c, NULL, &err, &common);
+		return report_failure(&t, &c, NULL, false, &err, &common);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);
 	snprintf(next, sizeof(next), "%s with: rein %s %s", t.state == REIN_TX_UNDONE ? "Redo" : "Undo",

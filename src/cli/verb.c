@@ -135,6 +135,55 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 		fprintf(f, "  ... and %s more\n", rein_ui_count(left));
 }
 
+static bool is_from_here(const char *glob)
+{
+	const char *rest = glob + (glob[0] == '.') + (glob[0] == '.' && glob[1] == '.');
+
+	return rest != glob && (*rest == '\0' || *rest == '/');
+}
+
+/* In full, without "." and ".."; nothing is looked up, for what is named may be gone. */
+static char *in_full(const char *here, const char *glob)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1u << 20);
+
+	rein_buf_cstr(&b, rein_streq(here, "/") ? "" : here);
+	while (*glob) {
+		const size_t n = strcspn(glob, "/");
+
+		if (n == 2 && !strncmp(glob, "..", 2)) {
+			while (b.n && b.p[--b.n] != '/')
+				;
+		} else if (n && !(n == 1 && *glob == '.')) {
+			rein_buf_char(&b, '/');
+			rein_buf_add(&b, glob, n);
+		}
+		glob += n + (glob[n] == '/');
+	}
+	return b.failed ? NULL : b.n ? rein_strndup(b.p, b.n) : rein_strdup("/");
+}
+
+int rein_patterns_from_here(const struct rein_tx *t, struct rein_strlist *globs, struct rein_err *err)
+{
+	auto_free char *here = getcwd(NULL, 0);
+	bool inside = false;
+
+	for (size_t i = 0; here && i < t->nroots; i++)
+		inside |= rein_path_within(here, t->roots[i].real);
+	for (size_t i = 0; inside && i < globs->n; i++) {
+		char *full;
+
+		if (!is_from_here(globs->v[i]))
+			continue;
+		full = in_full(here, globs->v[i]);
+		if (!full)
+			return rein_err_nomem(err);
+		rein_free(globs->v[i]);
+		globs->v[i] = full;
+	}
+	return 0;
+}
+
 void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 			  const struct rein_err *err)
 {

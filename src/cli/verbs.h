@@ -48,6 +48,12 @@ extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commi
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status);
 
+/*
+ * Patterns of paths are meant from the top of a tree. Those that begin with "./" or "../", as a shell completes them, are
+ * from here, if here is in a tree of t.
+ */
+int rein_patterns_from_here(const struct rein_tx *t, struct rein_strlist *globs, struct rein_err *err);
+
 /* Of it, the options and --help alone. */
 int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, int *status);

@@ -235,6 +235,15 @@ static int compare_entry(struct scan *s, const struct layers *l, const char *nam
 		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
 		struct layers sub;
 
+		if (attrs_what(l->upper, name, l->real, name, &what, err) < 0)
+			return -err->code;
+		if (what & ~REIN_WHAT_TIMES) {
+			struct rein_change *x = add(s, path, REIN_CHANGE_META, false, real, up, err);
+
+			if (!x)
+				return -err->code;
+			x->what = what;
+		}
 		if (must_open(l->upper, name, up, path, &u, err) < 0 ||
 		    must_open(l->real, name, real, path, &r, err) < 0)
 			return -err->code;
@@ -352,8 +361,10 @@ static int replaced(struct scan *s, const struct layers *l, const char *name, co
 		auto_close int u = -1, r = -1, m = open_layer(l->mask, name);
 		struct layers sub;
 
-		x->opaque = true;
-		x->what = REIN_WHAT_CONTENT;
+		if (attrs_what(l->upper, name, l->real, name, &what, err) < 0)
+			return -err->code;
+		x->opaque = !(what & ~REIN_WHAT_TIMES);
+		x->what = (uint8_t)(REIN_WHAT_CONTENT | (what & ~REIN_WHAT_TIMES));
 		if (must_open(l->upper, name, up, path, &u, err) < 0 ||
 		    must_open(l->real, name, real, path, &r, err) < 0)
 			return -err->code;

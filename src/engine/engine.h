@@ -116,6 +116,7 @@ struct rein_run {
 	struct rein_trail trail;
 	struct rein_strlist canary; /* the options' and the policy's */
 	bool safe_mode; /* it could change nothing */
+	const char *safe_agent; /* for whom it is on; NULL: for everybody */
 	struct rein_violations violations;
 	struct rein_order_text order; /* REIN_BOX_STOPPED: who ordered it and why */
 };
@@ -197,9 +198,21 @@ int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct re
 		const struct rein_strlist *except, struct rein_err *err);
 /* A pattern as it is meant in the change's tree: the full paths of other trees, as people see them, are understood. */
 const char *rein_pattern_in(const struct rein_tx *t, const struct rein_change *x, const char *glob);
-/* The same, of changes that are marked as skipped already. */
+/* Does one of these patterns name the change, or a directory that it lies in? */
+int rein_named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x, bool *ret,
+	       struct rein_err *err);
+/* Leave out what is marked as skipped already. */
 int rein_select_marked(struct rein_changes *c, struct rein_err *err);
+/* The change that moves this one along, or itself. */
+size_t rein_top_of(const struct rein_changes *c, size_t i);
 /* Leave out one change, and what lies inside it. A rename is one thing: its old name stays, too. */
 int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
+/*
+ * A directory that was made is there by now: nothing is to be done about it (as about one in which things changed),
+ * and what lies directly in it stands for itself.
+ */
+void rein_open_created(struct rein_changes *c, size_t top, const struct rein_fp *now);
+/* What is written through one name of a file is there through the others, too: fails where one is left out alone. */
+int rein_names_together(const struct rein_changes *c, struct rein_err *err);
 
 #endif

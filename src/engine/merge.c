@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settling conflicts path by path. The transaction's private copy may change, the tree does not. */
+/* Settling conflicts path by path. Only the list changes here, neither the tree nor the transaction. */
 #include "engine/merge.h"
 
 #include <errno.h>
@@ -8,19 +8,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/glob.h"
 #include "engine/gitindex.h"
 #include "sys/attr.h"
 #include "sys/file.h"
 #include "text/load.h"
-
-bool rein_named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
-{
-	for (size_t i = 0; i < globs->n; i++)
-		if (rein_glob_match(rein_pattern_in(t, x, globs->v[i]), x->path))
-			return true;
-	return false;
-}
 
 static int now_there(const struct rein_tx *t, const struct rein_change *x, struct rein_fp *ret,
 		     struct rein_err *err)
@@ -95,9 +86,15 @@ static bool attributes_agree(const struct rein_change *x, const struct rein_fp *
 		(now->uid == x->after.uid && now->gid == x->after.gid));
 }
 
+/* Made on both sides: neither has attributes from before, so they must be the same. */
+static bool made_alike(const struct rein_change *x, const struct rein_fp *now)
+{
+	return now->mode == x->after.mode && now->uid == x->after.uid && now->gid == x->after.gid;
+}
+
 /*
- * Three ways: the file as the run found it (kept when the transaction was held), as it is now, and
- * as the run left it. Nothing is added to m where it stays a conflict.
+ * Three ways: the file as the run found it (kept when the transaction was held; nothing, where both made it), as it
+ * is now, and as the run left it. Nothing is added to m where it stays a conflict.
  */
 static int merge_one(const struct rein_text *text, const struct rein_tx *t, size_t index,
 		     const struct rein_change *x, struct merges *m, struct rein_err *err)
@@ -106,14 +103,15 @@ static int merge_one(const struct rein_text *text, const struct rein_tx *t, size
 	auto_close int upper = open(t->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_buf struct rein_buf base = REIN_BUF(REIN_TEXT_SIZE_MAX), ours = REIN_BUF(REIN_TEXT_SIZE_MAX);
 	auto_buf struct rein_buf theirs = REIN_BUF(REIN_TEXT_SIZE_MAX), out = REIN_BUF(REIN_TEXT_SIZE_MAX);
-	struct rein_text_merge_in in = {.our_label = "workspace", .their_label = t->id};
+	const bool made = x->kind == REIN_CHANGE_CREATED;
+	struct rein_text_merge_in in = {.our_label = "workspace", .their_label = t->id, .no_base = made};
 	struct rein_fp now;
 	char name[64];
 	bool conflict = false;
 
 	snprintf(name, sizeof(name), "base/%zu", index);
-	if (x->kind != REIN_CHANGE_MODIFIED || rein_file_read(t->dirfd, name, &base, err) < 0 ||
-	    rein_fp_at(real, x->path, &now, err) < 0 || !attributes_agree(x, &now) ||
+	if ((!made && (x->kind != REIN_CHANGE_MODIFIED || rein_file_read(t->dirfd, name, &base, err) < 0)) ||
+	    rein_fp_at(real, x->path, &now, err) < 0 || !attributes_agree(x, &now) || (made && !made_alike(x, &now)) ||
 	    rein_file_read(real, x->path, &ours, err) < 0 || rein_file_read(upper, x->path, &theirs, err) < 0)
 		return 0; /* no common ancestor, or not readable: stays a conflict */
 	in.base = (struct rein_str){base.p ? base.p : "", base.n};
@@ -136,53 +134,24 @@ static int merge_all(const struct rein_tx *t, const struct rein_changes *c, stru
 	int rc = rein_text_load(NULL, &text, err);
 
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
-		if (c->v[i].clash == REIN_CLASH_CHANGED && !c->v[i].skipped)
+		if ((c->v[i].clash == REIN_CLASH_CHANGED || c->v[i].clash == REIN_CLASH_EXISTS) && !c->v[i].skipped)
 			rc = merge_one(text, t, i, &c->v[i], m, err);
 	rein_text_free(text);
 	return rc;
 }
 
-/* Over the text that is there, in which another name may share. Room first: a full disk costs nothing. */
-static int write_over(int fd, const struct rein_buf *b)
+/* The merged text is committed instead of the transaction's version. */
+static int accept(struct merged *m, struct rein_change *x, struct rein_err *err)
 {
-	struct stat st;
-	int rc;
+	char *text = m->text.n ? m->text.p : rein_strdup("");
 
-	if (fstat(fd, &st) < 0)
-		return -1;
-	rc = (off_t)b->n > st.st_size ? posix_fallocate(fd, 0, (off_t)b->n) : 0;
-	if (rc && rc != EOPNOTSUPP) {
-		if (ftruncate(fd, st.st_size) == 0)
-			errno = rc;
-		return -1;
-	}
-	for (size_t at = 0; at < b->n;) {
-		ssize_t n = pwrite(fd, b->p + at, b->n - at, (off_t)at);
-
-		if (n < 0 && errno != EINTR)
-			return -1;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	return ftruncate(fd, (off_t)b->n);
-}
-
-/* The merged text replaces the transaction's version; what the run left of the attributes is the workspace's. */
-static int accept(const struct rein_tx *t, const struct merged *m, struct rein_change *x, struct rein_err *err)
-{
-	auto_(rein_attrs_done) struct rein_attrs attrs = {0};
-	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_close int upper = open(t->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_close int fd = openat(upper, x->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	unsigned bits = (x->what & REIN_WHAT_MODE ? 0 : REIN_ATTR_MODE) |
-			(x->what & REIN_WHAT_OWNER ? 0 : REIN_ATTR_OWNER) |
-			(x->what & REIN_WHAT_XATTR ? 0 : REIN_ATTR_XATTR);
-
-	if (fd < 0 || write_over(fd, &m->text) < 0 || futimens(fd, NULL) < 0)
-		return rein_err_errno(err, "write the merge of '%s'", x->path);
-	if (rein_attrs_read(real, x->path, &attrs, err) < 0 ||
-	    rein_attrs_apply(upper, x->path, &attrs, bits, err) < 0 ||
-	    rein_fp_at(upper, x->path, &x->after, err) < 0)
-		return -err->code;
+	if (!text)
+		return rein_err_nomem(err);
+	rein_free(x->merged);
+	x->merged = text;
+	x->merged_n = x->after.size = m->text.n;
+	if (m->text.n)
+		m->text = (struct rein_buf){0};
 	rebase_on(x, &m->ours);
 	return 0;
 }
@@ -196,35 +165,82 @@ static int unsettled(const struct rein_changes *c)
 	return n;
 }
 
-int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
-		 const struct rein_strlist *ours, const struct rein_strlist *theirs, bool merge,
-		 struct rein_err *err)
+/* Keep the workspace's version. What was replaced as a whole stays as a whole, if it is named, too. */
+static int keep_ours(const struct rein_tx *t, struct rein_changes *c, size_t i, const struct rein_strlist *ours,
+		     struct rein_err *err)
 {
-	auto_(merges_done) struct merges merges = {0};
-	int n = rein_tx_check(&e->state, t, c, true, err);
+	const size_t top = rein_top_of(c, i);
+	bool whole = false;
 
-	if (n <= 0)
-		return n;
+	if (c->v[top].kind == REIN_CHANGE_MODIFIED && rein_named(t, ours, &c->v[top], &whole, err) < 0)
+		return -err->code;
+	c->v[i].clash = REIN_CLASH_NONE;
+	return rein_leave_out(c, whole ? top : i, err);
+}
+
+/* What the patterns name, and what is a conflict only by its looks. */
+static int settle_each(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *ours,
+		       const struct rein_strlist *theirs, struct rein_err *err)
+{
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
+		bool keep, take;
 		struct rein_fp now;
 
 		if (!x->clash || x->skipped)
 			continue;
-		if (rein_named(t, ours, x)) {
-			x->clash = REIN_CLASH_NONE;
-			if (rein_leave_out(c, i, err) < 0)
+		if (rein_named(t, ours, x, &keep, err) < 0 || rein_named(t, theirs, x, &take, err) < 0)
+			return -err->code;
+		if (keep) {
+			if (keep_ours(t, c, i, ours, err) < 0)
 				return -err->code;
-		} else if (rein_named(t, theirs, x) && x->clash != REIN_CLASH_HIDDEN &&
-			   x->clash != REIN_CLASH_LINKS) {
+		} else if (take && x->clash != REIN_CLASH_HIDDEN && x->clash != REIN_CLASH_LINKS) {
 			if (rebase(t, x, err) < 0)
 				return -err->code;
 		} else if (refreshed(t, c, i, &now)) {
 			rebase_on(x, &now);
 		}
 	}
+	return 0;
+}
+
+/* Directories that both sides made become one: what is in them comes by itself, and has to be looked at. */
+static int join_directories(const struct rein_tx *t, struct rein_changes *c, bool *any, struct rein_err *err)
+{
+	*any = false;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+		struct rein_fp now;
+
+		if (x->skipped || x->clash != REIN_CLASH_EXISTS || !S_ISDIR(x->after.mode))
+			continue;
+		if (now_there(t, x, &now, err) < 0)
+			return -err->code;
+		if (!S_ISDIR(now.mode))
+			continue;
+		rein_open_created(c, i, &now);
+		*any = true;
+	}
+	return 0;
+}
+
+int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
+		 const struct rein_strlist *ours, const struct rein_strlist *theirs, bool merge,
+		 struct rein_err *err)
+{
+	auto_(merges_done) struct merges merges = {0};
+	bool again = false;
+	int n;
+
+	do {
+		n = rein_tx_check(&e->state, t, c, true, err);
+		if (n < 0 || (n == 0 && !again))
+			return n;
+		if (settle_each(t, c, ours, theirs, err) < 0 || (merge && join_directories(t, c, &again, err) < 0))
+			return -err->code;
+	} while (again);
 	n = unsettled(c);
-	if (n > 0 && merge && merge_all(t, c, &merges, err) < 0)
+	if (n > 0 && merge && (rein_tx_make_whole(&e->state, t, c, err) < 0 || merge_all(t, c, &merges, err) < 0))
 		return -err->code;
 	n -= (int)merges.n;
 	for (size_t i = 0; i < merges.n; i++) {
@@ -233,11 +249,11 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 		/* as long as anything stays in conflict the run's own version stays, too */
 		if (n > 0)
 			x->clash = REIN_CLASH_NONE;
-		else if (accept(t, &merges.v[i], x, err) < 0)
+		else if (accept(&merges.v[i], x, err) < 0)
 			return -err->code;
 	}
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");
-	return 0;
+	return rein_names_together(c, err);
 }

@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "engine/gitindex.h"
-#include "engine/merge.h"
 #include "sys/file.h"
 
 static bool is_plain(const struct rein_fp *fp)
@@ -63,9 +62,13 @@ int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct 
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 
+		bool keep, take;
+
 		if (!x->clash || x->skipped)
 			continue;
-		if (settle(t, c, i, forward, rein_named(t, ours, x), rein_named(t, theirs, x)))
+		if (rein_named(t, ours, x, &keep, err) < 0 || rein_named(t, theirs, x, &take, err) < 0)
+			return -err->code;
+		if (settle(t, c, i, forward, keep, take))
 			x->clash = REIN_CLASH_NONE;
 		else
 			left++;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Choosing some of the changes. What moves as one stays one: a new directory comes with the chosen
- * things in it, of a deleted directory the chosen parts go, one that was replaced goes or stays.
+ * things in it, of a deleted directory the chosen parts go, one that was replaced goes or stays; a file
+ * with several names is chosen by all of them.
  */
-#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -20,30 +21,48 @@ const char *rein_pattern_in(const struct rein_tx *t, const struct rein_change *x
 	return rein_streq(rest, "") || rein_streq(rest, "/") ? "**" : rest;
 }
 
-/* The path or a directory above it. */
-static bool matches(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x)
+/* The pattern, or the name that it is as it stands: "[id].tsx" is a file's, too. */
+static int matches_one(const char *glob, const char *path, bool *ret, struct rein_err *err)
 {
-	char dir[PATH_MAX];
+	auto_buf struct rein_buf plain = REIN_BUF(1u << 20);
 
-	for (size_t i = 0; i < globs->n; i++) {
-		snprintf(dir, sizeof(dir), "%s", x->path);
-		for (;;) {
-			char *slash;
-			const char *g = rein_pattern_in(t, x, globs->v[i]);
-			size_t n = strlen(g);
-			char trimmed[PATH_MAX];
+	*ret = rein_glob_match(glob, path);
+	if (*ret || rein_glob_is_literal(glob))
+		return 0;
+	for (; *glob; glob++) {
+		if (strchr("*?[\\", *glob))
+			rein_buf_char(&plain, '\\');
+		rein_buf_char(&plain, *glob);
+	}
+	rein_buf_char(&plain, '\0');
+	if (plain.failed)
+		return rein_err_nomem(err);
+	*ret = rein_glob_match(plain.p, path);
+	return 0;
+}
 
-			snprintf(trimmed, sizeof(trimmed), "%.*s",
-				 (int)(n > 1 && g[n - 1] == '/' ? n - 1 : n), g);
-			if (rein_glob_match(trimmed, dir))
-				return true;
+/* The path or a directory above it, whatever their length: a path that was cut would be another one. */
+int rein_named(const struct rein_tx *t, const struct rein_strlist *globs, const struct rein_change *x, bool *ret,
+	       struct rein_err *err)
+{
+	*ret = false;
+	for (size_t i = 0; i < globs->n && !*ret; i++) {
+		const char *g = rein_pattern_in(t, x, globs->v[i]);
+		const size_t n = strlen(g);
+		auto_free char *dir = rein_strdup(x->path);
+		auto_free char *trimmed = rein_strndup(g, n > 1 && g[n - 1] == '/' ? n - 1 : n);
+
+		if (!dir || !trimmed)
+			return rein_err_nomem(err);
+		for (char *slash = dir; slash && !*ret;) {
+			if (matches_one(trimmed, dir, ret, err) < 0)
+				return -err->code;
 			slash = strrchr(dir, '/');
-			if (!slash)
-				break;
-			*slash = '\0';
+			if (slash)
+				*slash = '\0';
 		}
 	}
-	return false;
+	return 0;
 }
 
 /* What lies in a directory follows it directly. */
@@ -90,6 +109,22 @@ static void open_deleted(struct rein_changes *c, size_t top)
 			c->v[i].top = true;
 }
 
+void rein_open_created(struct rein_changes *c, size_t top, const struct rein_fp *now)
+{
+	struct rein_change *x = &c->v[top];
+	const size_t n = strlen(x->path);
+
+	for (size_t i = top + 1, end = end_of(c, top); i < end; i++)
+		if (inside(x, &c->v[i]) && !strchr(c->v[i].path + n + 1, '/'))
+			c->v[i].top = true;
+	x->kind = REIN_CHANGE_META;
+	x->what = REIN_WHAT_TIMES;
+	x->before = x->after = *now;
+	x->clash = REIN_CLASH_NONE;
+	x->opaque = false;
+	x->top = x->skipped = true;
+}
+
 /*
  * Whatever is chosen in a new directory needs every directory on the way to it: what is left out does
  * not come along, and would take it away. The first chosen one after a directory is in it, or none is.
@@ -118,8 +153,8 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 	if (x->kind == REIN_CHANGE_META)
 		return 0; /* nothing moves with it: what is new in it has a top of its own */
 	count_inside(c, i, &chosen, &left);
-	if (!left || (!chosen && x->skipped))
-		return 0;
+	if (x->skipped ? !chosen : !left)
+		return 0; /* all of it, or nothing; all that is in it without itself is neither */
 	if (x->kind == REIN_CHANGE_CREATED) {
 		x->skipped = chosen == 0 && x->skipped;
 		keep_the_way(c, i);
@@ -133,8 +168,7 @@ static int settle_top(struct rein_changes *c, size_t i, struct rein_err *err)
 			    x->path);
 }
 
-/* The change that moves this one along. */
-static size_t top_of(const struct rein_changes *c, size_t i)
+size_t rein_top_of(const struct rein_changes *c, size_t i)
 {
 	size_t top = i;
 
@@ -145,11 +179,11 @@ static size_t top_of(const struct rein_changes *c, size_t i)
 
 static int leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 {
-	size_t top = top_of(c, i);
+	size_t top = rein_top_of(c, i);
 
 	c->v[i].skipped = true;
 	for (size_t k = i + 1, end = end_of(c, i); k < end; k++)
-		if (top_of(c, k) == top)
+		if (rein_top_of(c, k) == top)
 			c->v[k].skipped = true;
 	return top == i ? 0 : settle_top(c, top, err);
 }
@@ -179,11 +213,58 @@ int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct re
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
+		bool named, spared;
 
-		if ((only->n && !matches(t, only, x)) || matches(t, except, x))
+		if (rein_named(t, only, x, &named, err) < 0 || rein_named(t, except, x, &spared, err) < 0)
+			return -err->code;
+		if ((only->n && !named) || spared)
 			x->skipped = true;
 	}
 	return rein_select_marked(c, err);
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct rein_change *x = *(const struct rein_change *const *)a, *y = *(const struct rein_change *const *)b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	if (x->before.ino != y->before.ino)
+		return x->before.ino < y->before.ino ? -1 : 1;
+	return 0;
+}
+
+int rein_names_together(const struct rein_changes *c, struct rein_err *err)
+{
+	auto_free const struct rein_change **v = rein_calloc(c->n ? c->n : 1, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].in_place && c->v[i].what)
+			v[n++] = &c->v[i];
+	if (n > 1)
+		qsort(v, n, sizeof(*v), by_file);
+	for (size_t i = 1; i < n; i++)
+		if (by_file(&v[i - 1], &v[i]) == 0 && v[i - 1]->skipped != v[i]->skipped)
+			return rein_err_set(err, REIN_E_USAGE, "'%s' and '%s' are one file: choose both or neither",
+					    v[i - 1]->path, v[i]->path);
+	return 0;
+}
+
+/* A rename that is half chosen is no rename. */
+static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
+{
+	size_t k = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
+
+	for (; k < c->n && c->v[k].root == x->root && rein_streq(c->v[k].path, x->from); k++) {
+		if (!c->v[k].renamed_away || c->v[k].skipped == x->skipped)
+			continue;
+		c->v[k].renamed_away = false;
+		rein_free(take_ptr(x->from));
+		return;
+	}
 }
 
 int rein_select_marked(struct rein_changes *c, struct rein_err *err)
@@ -204,20 +285,9 @@ int rein_select_marked(struct rein_changes *c, struct rein_err *err)
 	}
 	if (!any)
 		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
-	/* a rename that is half chosen is no rename */
-	for (size_t i = 0; i < c->n; i++) {
-		struct rein_change *x = &c->v[i];
-
-		for (size_t k = 0; x->from && k < c->n; k++) {
-			struct rein_change *g = &c->v[k];
-
-			if (!g->renamed_away || g->root != x->root || !rein_streq(g->path, x->from) ||
-			    g->skipped == x->skipped)
-				continue;
-			g->renamed_away = false;
-			rein_free(take_ptr(x->from));
-			break;
-		}
-	}
+	if (rein_names_together(c, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < c->n; i++)
+		part_if_halved(c, &c->v[i]);
 	return 0;
 }

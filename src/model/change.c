@@ -16,6 +16,7 @@ void rein_changes_done(struct rein_changes *c)
 		rein_free(c->v[i].path);
 		rein_free(c->v[i].from);
 		rein_free(c->v[i].link_to);
+		rein_free(c->v[i].merged);
 	}
 	rein_free(c->v);
 	*c = (struct rein_changes){0};

@@ -58,12 +58,14 @@ struct rein_change {
 	uint8_t clash;
 	bool top;
 	bool renamed_away; /* a DELETED that is the source of another change's rename */
-	bool opaque;	   /* a directory that replaces the real one as a whole */
+	bool opaque;	   /* a directory that replaces the real one as a whole, and is like it but for what is inside */
 	bool skipped;	   /* left out of the commit (--only, --except, --ours) */
 	bool in_place;	   /* the real file itself, still under this name, was changed */
 	uint8_t through;   /* with link_to: what of the new state the real file must get */
 	uint64_t link_ino; /* with link_to: the file's number */
 	char *link_to;	   /* this name shares its file with that real path, or NULL */
+	char *merged;	   /* what this attempt commits instead of the run's text, or NULL; not on disk */
+	size_t merged_n;
 };
 
 struct rein_changes {

@@ -166,36 +166,42 @@ int rein_mkdirs(int dirfd, const char *path, struct rein_err *err)
 }
 
 /* Files with several links that were copied already, so that the copy links them too. */
-struct seen {
+struct rein_copied {
 	uint64_t dev, ino;
 	char *path; /* in the copy, relative to dst */
 };
 
 struct copier {
-	int dst;	  /* where the copy's top lies */
-	struct seen *seen;
-	size_t nseen, cap;
+	int dst; /* where the copy's top lies */
+	struct rein_copies *seen;
 };
 
 static int copy_link(struct copier *c, const struct rein_fp *fp, const char *path, bool *done,
 		     struct rein_err *err)
 {
-	struct seen s = {fp->dev, fp->ino, NULL};
+	struct rein_copied *s = NULL;
+	char *mine;
 
-	for (size_t i = 0; i < c->nseen; i++) {
-		if (c->seen[i].dev != fp->dev || c->seen[i].ino != fp->ino)
-			continue;
-		if (linkat(c->dst, c->seen[i].path, c->dst, path, 0) < 0)
-			return rein_err_errno(err, "link '%s'", path);
+	for (size_t i = 0; !s && i < c->seen->n; i++)
+		if (c->seen->v[i].dev == fp->dev && c->seen->v[i].ino == fp->ino)
+			s = &c->seen->v[i];
+	if (s && linkat(c->dst, s->path, c->dst, path, 0) == 0) {
 		*done = true;
 		return 0;
 	}
-	s.path = rein_strdup(path);
-	if (!s.path || rein_grow(c->seen, c->nseen, c->cap) < 0) {
-		rein_free(s.path);
+	if (s && errno != ENOENT) /* that one may have been removed again: then this is the first */
+		return rein_err_errno(err, "link '%s'", path);
+	mine = rein_strdup(path);
+	if (!mine || (!s && rein_grow(c->seen->v, c->seen->n, c->seen->cap) < 0)) {
+		rein_free(mine);
 		return rein_err_nomem(err);
 	}
-	c->seen[c->nseen++] = s;
+	if (!s) {
+		s = &c->seen->v[c->seen->n++];
+		*s = (struct rein_copied){fp->dev, fp->ino, NULL};
+	}
+	rein_free(s->path);
+	s->path = mine;
 	return 0;
 }
 
@@ -280,15 +286,27 @@ static int copy_entry(struct copier *c, int src, const char *name, const char *p
 	return rein_attrs_apply(c->dst, path, &attrs, REIN_ATTR_ALL, err);
 }
 
+int rein_tree_copy_one(int src, const char *name, int dst, const char *to, struct rein_copies *others,
+		       struct rein_err *err)
+{
+	struct copier c = {.dst = dst, .seen = others};
+
+	return copy_entry(&c, src, name, to, err);
+}
+
+void rein_copies_done(struct rein_copies *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		rein_free(c->v[i].path);
+	rein_free(c->v);
+	*c = (struct rein_copies){0};
+}
+
 int rein_tree_copy(int src, const char *name, int dst, const char *to, struct rein_err *err)
 {
-	struct copier c = {.dst = dst};
-	int rc = copy_entry(&c, src, name, to, err);
+	auto_(rein_copies_done) struct rein_copies alone = {0};
 
-	for (size_t i = 0; i < c.nseen; i++)
-		rein_free(c.seen[i].path);
-	rein_free(c.seen);
-	return rc;
+	return rein_tree_copy_one(src, name, dst, to, &alone, err);
 }
 
 static int walk(int dirfd, const char *name, const char *path, rein_visit_fn fn, void *arg,

@@ -13,6 +13,16 @@ int rein_tree_remove(int dirfd, const char *name, struct rein_err *err);
  * inside the copy, attributes, fifos and sockets. Overlay's attributes stay behind.
  */
 int rein_tree_copy(int src, const char *name, int dst, const char *to, struct rein_err *err);
+/*
+ * One of several copies into the same dst: links between files of all of them are kept. Zeroed at first.
+ */
+struct rein_copies {
+	struct rein_copied *v;
+	size_t n, cap;
+};
+int rein_tree_copy_one(int src, const char *name, int dst, const char *to, struct rein_copies *others,
+		       struct rein_err *err);
+void rein_copies_done(struct rein_copies *c);
 /* mkdir -p below dirfd (relative, no ".."), mode 0700 for new ones. */
 int rein_mkdirs(int dirfd, const char *path, struct rein_err *err);
 

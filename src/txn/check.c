@@ -19,13 +19,14 @@ struct check {
 	const struct rein_tx *t;
 	struct rein_changes *c;
 	struct rein_op_dirs d;
+	struct rein_moved *moved;
 	bool forward;
 };
 
 /* Same file in the same state; our own moves do not count. */
 static bool same(const struct check *k, const struct rein_fp *was, const struct rein_fp *is)
 {
-	return rein_fp_equal(was, is) || (was->mode && is->mode && rein_moved_same(k->s, was, is));
+	return rein_fp_equal(was, is) || (was->mode && is->mode && rein_moved_same(k->s, k->moved, was, is));
 }
 
 static uint8_t verdict(const struct check *k, const struct rein_change *x, const struct rein_fp *now)
@@ -55,6 +56,27 @@ struct search {
 	const char *found;
 };
 
+/*
+ * Until when may a name inside have changed? What was left out of the commit is somebody else's, whatever has its name
+ * now; so is what lies where the list says that nothing is. Whoever commits a directory over another one (--theirs)
+ * has said so of what is in it; a redo puts away what the undo brought back, and nothing that came since.
+ */
+static int64_t good_until(const struct check *k, uint32_t root, const char *path, int64_t not_after_ns)
+{
+	for (size_t i = rein_changes_find(k->c, root, path);
+	     i < k->c->n && k->c->v[i].root == root && rein_streq(k->c->v[i].path, path); i++) {
+		const struct rein_change *x = &k->c->v[i];
+
+		if (x->skipped)
+			continue;
+		if (x->top || x->kind != (k->forward ? REIN_CHANGE_CREATED : REIN_CHANGE_DELETED))
+			return INT64_MAX; /* it is compared by itself */
+		if (k->forward)
+			return k->t->state == REIN_TX_UNDONE ? k->t->decided_ns : INT64_MAX;
+	}
+	return not_after_ns;
+}
+
 /* An entry the list does not name must be older than the moment the list was made. */
 static int unknown_visit(const struct rein_visit *v, void *arg, struct rein_err *err)
 {
@@ -63,8 +85,8 @@ static int unknown_visit(const struct rein_visit *v, void *arg, struct rein_err 
 	(void)err;
 	if (v->fp.ctime_ns <= s->not_after_ns || rein_streq(v->path, s->top->path))
 		return 0;
-	if (rein_changes_find(s->k->c, s->top->root, v->path) < s->k->c->n)
-		return 0; /* it is compared by itself */
+	if (v->fp.ctime_ns <= good_until(s->k, s->top->root, v->path, s->not_after_ns))
+		return 0;
 	s->found = v->path;
 	return 1;
 }
@@ -118,7 +140,8 @@ static bool covered(const struct check *k, const struct rein_change *x, const st
 static int check_once(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
 		      bool forward, struct rein_err *err)
 {
-	struct check k = {.s = s, .t = t, .c = c, .forward = forward};
+	struct rein_moved moved = {0};
+	struct check k = {.s = s, .t = t, .c = c, .moved = &moved, .forward = forward};
 	const struct rein_change *top = NULL;
 	int clashes = 0;
 	int rc = rein_op_dirs_open(t, &k.d, err);
@@ -143,6 +166,7 @@ static int check_once(const struct rein_state *s, const struct rein_tx *t, struc
 		clashes += x->clash != REIN_CLASH_NONE;
 	}
 	rein_op_dirs_done(&k.d);
+	rein_moved_done(&moved);
 	return rc < 0 ? rc : clashes;
 }
 

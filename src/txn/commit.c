@@ -2,7 +2,7 @@
 /*
  * Commit, undo, redo and recovery: the only code that changes real trees.
  *
- *  1. content and directories of the private side durable (one syncfs a filesystem)
+ *  1. content and directories of the private side durable (one syncfs a filesystem), the real side still as it was
  *  2. the list of steps in STATE/journal/ID, durable
  *  3. the steps; if one fails, all of them backward
  *  4. the real side durable, and with it, still beside its place, the new description
@@ -20,10 +20,26 @@
 #include "base/clock.h"
 #include "sys/file.h"
 #include "sys/priv.h"
+#include "sys/sys.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
 #define JOURNAL_MAX (1u << 30)
+
+/*
+ * The path was free of links when the run began. One that is there now leads to another tree, and whoever put it there
+ * would choose where a commit writes.
+ */
+static int open_real(const char *path, struct rein_err *err)
+{
+	int fd = sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0 && errno == ELOOP)
+		return rein_err_set(err, REIN_E_STATE,
+				    "'%s' is reached through a symbolic link now: that is not the tree the command ran in",
+				    path);
+	return fd < 0 ? rein_err_errno(err, "open '%s'", path) : fd;
+}
 
 int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err)
 {
@@ -35,11 +51,11 @@ int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct 
 		return rein_err_nomem(err);
 	}
 	for (; d.n < t->nroots; d.n++) {
-		d.real[d.n] = open(t->roots[d.n].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		d.store[d.n] = open(t->roots[d.n].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (d.real[d.n] < 0 || d.store[d.n] < 0) {
-			rein_err_errno(err, "open '%s'",
-				       d.real[d.n] < 0 ? t->roots[d.n].real : t->roots[d.n].store);
+		if (d.store[d.n] < 0)
+			rein_err_errno(err, "open '%s'", t->roots[d.n].store);
+		d.real[d.n] = d.store[d.n] < 0 ? -1 : open_real(t->roots[d.n].real, err);
+		if (d.real[d.n] < 0) {
 			d.n++;
 			rein_op_dirs_done(&d);
 			return -err->code;
@@ -162,6 +178,7 @@ static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d
 	struct rein_err ignored = {0};
 
 	unlinkat(t->dirfd, "chosen", 0);
+	rein_merged_forget(t);
 	for (size_t i = 0; i < d->n; i++)
 		rein_tree_remove(d->store[i], "left", &ignored);
 }
@@ -257,6 +274,16 @@ static int look(int root, const char *path, struct rein_fp *ret)
 	}
 }
 
+/*
+ * Somebody may have been there since, a formatter that watches the tree or, before a recovery, a person: what is not what
+ * was put there is later work, and stays that to an undo. (What is written through a name has times of its own.)
+ */
+static bool is_what_was_put(const struct rein_change *x, const struct rein_fp *known, const struct rein_fp *now)
+{
+	return S_ISDIR(known->mode) || x->kind == REIN_CHANGE_META || x->in_place || x->link_to ||
+	       (known->size == now->size && known->mtime_ns == now->mtime_ns && known->mode == now->mode);
+}
+
 /* What is in the real tree now, for later checks; and the ctimes our moves caused. */
 static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, struct rein_changes *c,
 		    bool forward)
@@ -272,7 +299,7 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 		if (x->skipped || (forward && x->kind == REIN_CHANGE_DELETED) ||
 		    (!forward && x->kind == REIN_CHANGE_CREATED))
 			continue;
-		if (look(d->real[x->root], x->path, &now) < 0 || !now.mode)
+		if (look(d->real[x->root], x->path, &now) < 0 || !now.mode || !is_what_was_put(x, known, &now))
 			continue;
 		rein_moved_note(&moved, known, &now);
 		/* a written-through or attribute-only inode is the same before and after */
@@ -351,6 +378,21 @@ static int take_steps(const struct rein_ops *ops, const struct rein_op_dirs *d, 
 	return rein_ops_apply(ops, d, forward, err);
 }
 
+static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
+{
+	return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
+			    n == 1 ? "" : "s");
+}
+
+/* Under the lock nobody else of ours changes the tree: look once more, then act. */
+static int check_again(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
+		       bool forward, struct rein_err *err)
+{
+	int n = rein_tx_check(s, t, c, forward, err);
+
+	return n > 0 ? conflict(t, n, err) : n;
+}
+
 static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
@@ -358,8 +400,9 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	auto_(outcome_done) struct outcome o = {0};
 	int rc;
 
+	/* the disk may take seconds, and others work meanwhile: what they wrote into a file would move away with it */
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
-	    write_journal(s, t->id, ops, forward, err) < 0)
+	    check_again(s, t, c, forward, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
 	if (take_steps(ops, d, forward, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
@@ -388,21 +431,6 @@ static int refuse_stuck(const struct rein_state *s, const struct rein_tx *t, str
 			    t->id, t->id);
 }
 
-static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
-{
-	return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
-			    n == 1 ? "" : "s");
-}
-
-/* Under the lock nobody else of ours changes the tree: look once more, then act. */
-static int check_again(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
-		       bool forward, struct rein_err *err)
-{
-	int n = rein_tx_check(s, t, c, forward, err);
-
-	return n > 0 ? conflict(t, n, err) : n;
-}
-
 /* Recovery must find what the journal belongs to. */
 static int write_down(const struct rein_state *s, struct rein_tx *t, const struct rein_changes *c,
 		      struct rein_err *err)
@@ -418,8 +446,9 @@ static int attempt(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
 
-	if (rein_remove_work(s, t, err) < 0 || rein_prepare(t, c, &ops, err) < 0 ||
-	    rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
+	/* first what an attempt before this one left */
+	if (rein_remove_work(s, t, err) < 0 || rein_put_back(t, c, err) < 0 || rein_merged_put(t, c, err) < 0 ||
+	    rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
@@ -499,6 +528,38 @@ static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forw
 	ops->n = n;
 }
 
+/*
+ * A directory that things only move in is compared by nobody. If it has another mode by now, that is somebody's later
+ * work and stays. If another directory is in its place, the moves go there, and it keeps its own mode and time: half
+ * way is too late to find that out.
+ */
+static int follow_directories(struct rein_ops *ops, const struct rein_op_dirs *d, struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		struct rein_op *o = &ops->v[i];
+		auto_close int parent = -1;
+		const char *name;
+		struct rein_fp fp;
+
+		if (o->kind != REIN_OP_DIRMETA)
+			continue;
+		if (rein_open_parent(d->real[o->root], o->path, &name, &parent, err) < 0 ||
+		    rein_fp_at(parent, name, &fp, err) < 0)
+			return -err->code;
+		if (!S_ISDIR(fp.mode))
+			return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", o->path);
+		if (o->old.mode == o->new.mode)
+			o->old.mode = o->new.mode = fp.mode;
+		if (fp.ino == o->ino_old)
+			continue;
+		o->ino_old = fp.ino;
+		o->old.mode = o->new.mode = fp.mode;
+		o->old.mtime_ns = o->new.mtime_ns = fp.mtime_ns;
+		o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
+	}
+	return 0;
+}
+
 static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
@@ -516,6 +577,8 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	    rein_op_dirs_open(t, &d, err) < 0)
 		return -err->code;
 	follow(&ops, c, forward);
+	if (follow_directories(&ops, &d, err) < 0)
+		return -err->code;
 	rc = save_chosen(t, c, err) < 0 ? -err->code : run(s, t, c, &ops, &d, forward, err);
 	if (rc < 0 && !rein_tx_stuck(s, t->id))
 		take_back_attempt(t, c);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
@@ -104,10 +105,21 @@ static bool is_abandoned(const struct rein_state *s, const char *id)
 }
 
 /*
- * A directory without effects and without a description, or with an empty one, that nobody holds: a run that a power cut
- * ended before anything of it was on disk. A description that is there but cannot be read is left
- * alone: somebody's work may hang on it.
+ * Without effects and without a description, or with an empty one: what a power cut leaves of a run before anything of it
+ * was on disk. A description that is there but cannot be read is left alone: somebody's work may hang on it.
  */
+static bool is_unborn(const struct rein_state *s, const char *id)
+{
+	auto_free char *meta = rein_asprintf("%s/meta", id);
+	auto_free char *changes = rein_asprintf("%s/changes", id);
+	struct stat st;
+
+	if (!meta || !changes || faccessat(s->txn_fd, changes, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return false;
+	return fstatat(s->txn_fd, meta, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size == 0 : errno == ENOENT;
+}
+
+/* Those that nobody holds. One that is just being begun looks the same: so it is held by us until it is gone ([T5]). */
 static int collect_unborn(const struct rein_state *s, struct rein_gc_result *r, bool dry_run,
 			  struct rein_err *err)
 {
@@ -116,18 +128,12 @@ static int collect_unborn(const struct rein_state *s, struct rein_gc_result *r, 
 	if (rein_names_read(s->txn_fd, "", &names, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < names.n; i++) {
-		auto_free char *meta = rein_asprintf("%s/meta", names.v[i]);
-		auto_free char *changes = rein_asprintf("%s/changes", names.v[i]);
-		struct stat st = {0};
+		auto_close int lock = -1;
 
-		if (!meta || !changes)
-			return rein_err_nomem(err);
-		if (faccessat(s->txn_fd, changes, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		if (!is_unborn(s, names.v[i]) || rein_tx_stuck(s, names.v[i]))
 			continue;
-		if (fstatat(s->txn_fd, meta, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size > 0
-									     : errno != ENOENT)
-			continue;
-		if (rein_tx_alive(s, names.v[i]) || rein_tx_stuck(s, names.v[i]))
+		lock = openat(s->txn_fd, names.v[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 || !is_unborn(s, names.v[i]))
 			continue;
 		r->removed++;
 		if (!dry_run && to_trash(s, names.v[i], err) < 0)

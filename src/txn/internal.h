@@ -10,6 +10,9 @@
 int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
 	       struct rein_err *err);
 
+/* In a place on another filesystem, beside the transactions' directories. */
+#define REIN_PLACE_IGNORE ".gitignore"
+
 /* Directories of a run that changed nothing, for the next one: see spare.c. True: done. */
 bool rein_spare_take(const struct rein_state *s, const char *id);
 bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);
@@ -34,8 +37,15 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 		 struct rein_err *err);
 
 /*
- * After a commit that failed: what it left out of new directories is in its place again. Under the lock,
- * and not while there is a journal: its steps count on their absence.
+ * Merged text in place of the run's, whose own version is kept until it is taken back or forgotten. Under the lock, as
+ * what follows.
+ */
+int rein_merged_put(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err);
+int rein_merged_take_back(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
+void rein_merged_forget(const struct rein_tx *t);
+/*
+ * After a commit that failed: what it left out of new directories is in its place again, and what it merged is the run's
+ * again. Under the lock, and not while there is a journal: its steps count on their absence.
  */
 int rein_put_back(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
 
@@ -50,13 +60,25 @@ int rein_tx_still(const struct rein_state *s, const struct rein_tx *t, struct re
 /*
  * ctimes that our own moves gave to inodes: a fingerprint taken before such a move still counts.
  */
+#define REIN_MOVED_BITS 13
+
+struct rein_moved_bucket {
+	uint32_t first, last; /* notes, from 1; 0: none */
+};
+
 struct rein_moved {
 	struct rein_buf known, fresh;
+	struct rein_moved_bucket *buckets; /* by inode: a commit asks for each of its files, and notes are many */
+	uint32_t *next;			   /* a note's: the next of its bucket */
+	size_t n, cap;
 };
 void rein_moved_open(const struct rein_state *s, struct rein_moved *m);
 void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const struct rein_fp *is);
 void rein_moved_close(const struct rein_state *s, struct rein_moved *m);
-bool rein_moved_same(const struct rein_state *s, const struct rein_fp *was, const struct rein_fp *is);
+void rein_moved_done(struct rein_moved *m);
+/* Opens m, zeroed at first, when there is a need to. */
+bool rein_moved_same(const struct rein_state *s, struct rein_moved *m, const struct rein_fp *was,
+		     const struct rein_fp *is);
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
 
 #endif

@@ -17,45 +17,84 @@
 #define RECORD 32u
 #define FILE_MAX (64u << 20)
 
+struct note {
+	uint64_t dev, ino;
+	int64_t from, to;
+};
+
+static struct note note_at(const struct rein_moved *m, uint32_t i)
+{
+	struct rein_unpack u = {(const unsigned char *)m->known.p + (size_t)i * RECORD, RECORD, false};
+	struct note n;
+
+	n.dev = rein_unpack_le64(&u);
+	n.ino = rein_unpack_le64(&u);
+	n.from = (int64_t)rein_unpack_le64(&u);
+	n.to = (int64_t)rein_unpack_le64(&u);
+	return n;
+}
+
+/* Inode numbers often follow each other: spread them (the golden ratio), and take the high bits. */
+static size_t bucket_of(uint64_t dev, uint64_t ino)
+{
+	return (size_t)((dev ^ ino) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - REIN_MOVED_BITS));
+}
+
+/* The last note of the buffer joins the others of its bucket, in order. Without memory it is none. */
+static void enter(struct rein_moved *m, uint64_t dev, uint64_t ino)
+{
+	struct rein_moved_bucket *b = &m->buckets[bucket_of(dev, ino)];
+	const uint32_t last = b->last;
+
+	if (rein_grow(m->next, m->n, m->cap) < 0)
+		return;
+	m->next[m->n++] = 0;
+	b->last = (uint32_t)m->n;
+	if (last)
+		m->next[last - 1] = b->last;
+	else
+		b->first = b->last;
+}
+
 /* The last ctime that our own moves made of this one; a single pass, for they are in order. */
-static int64_t follow(const struct rein_buf *b, const struct rein_fp *fp)
+static int64_t follow(const struct rein_moved *m, const struct rein_fp *fp)
 {
 	int64_t at = fp->ctime_ns;
 
-	for (size_t i = 0; i + RECORD <= b->n; i += RECORD) {
-		struct rein_unpack u = {(const unsigned char *)b->p + i, RECORD, false};
+	for (uint32_t i = m->buckets ? m->buckets[bucket_of(fp->dev, fp->ino)].first : 0; i; i = m->next[i - 1]) {
+		const struct note n = note_at(m, i - 1);
 
-		if (rein_unpack_le64(&u) != fp->dev || rein_unpack_le64(&u) != fp->ino)
-			continue;
-		if ((int64_t)rein_unpack_le64(&u) == at)
-			at = (int64_t)rein_unpack_le64(&u);
+		if (n.dev == fp->dev && n.ino == fp->ino && n.from == at)
+			at = n.to;
 	}
 	return at;
 }
 
-static void load(const struct rein_state *s, struct rein_buf *b)
+void rein_moved_open(const struct rein_state *s, struct rein_moved *m)
 {
 	struct rein_err ignored = {0};
 
-	/* without the notes there are only more conflicts, never fewer */
-	if (rein_file_read(s->fd, "moved", b, &ignored) < 0)
-		rein_buf_clear(b);
-}
-
-void rein_moved_open(const struct rein_state *s, struct rein_moved *m)
-{
 	*m = (struct rein_moved){.known = REIN_BUF(FILE_MAX), .fresh = REIN_BUF(FILE_MAX)};
-	load(s, &m->known);
+	m->buckets = rein_calloc((size_t)1 << REIN_MOVED_BITS, sizeof(*m->buckets));
+	/* without the notes there are only more conflicts, never fewer */
+	if (!m->buckets || rein_file_read(s->fd, "moved", &m->known, &ignored) < 0)
+		rein_buf_clear(&m->known);
+	m->known.n -= m->known.n % RECORD;
+	for (uint32_t i = 0; i < m->known.n / RECORD; i++) {
+		const struct note n = note_at(m, i);
+
+		enter(m, n.dev, n.ino);
+	}
 }
 
 void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const struct rein_fp *is)
 {
 	int64_t from;
 
-	if (!rein_fp_same_inode(was, is) || S_ISDIR(is->mode))
+	if (!m->buckets || !rein_fp_same_inode(was, is) || S_ISDIR(is->mode))
 		return;
 	/* others may know it by any ctime since: the note goes on from the last */
-	from = follow(&m->known, was);
+	from = follow(m, was);
 	if (from == is->ctime_ns)
 		return;
 	for (int i = 0; i < 2; i++) {
@@ -66,6 +105,17 @@ void rein_moved_note(struct rein_moved *m, const struct rein_fp *was, const stru
 		rein_buf_le64(b, (uint64_t)from);
 		rein_buf_le64(b, (uint64_t)is->ctime_ns);
 	}
+	if (!m->known.failed)
+		enter(m, was->dev, was->ino);
+}
+
+void rein_moved_done(struct rein_moved *m)
+{
+	rein_buf_done(&m->known);
+	rein_buf_done(&m->fresh);
+	rein_free(m->buckets);
+	rein_free(m->next);
+	*m = (struct rein_moved){0};
 }
 
 void rein_moved_close(const struct rein_state *s, struct rein_moved *m)
@@ -80,13 +130,12 @@ void rein_moved_close(const struct rein_state *s, struct rein_moved *m)
 		m->fresh.failed = true;
 	if (fd >= 0 && !m->fresh.failed && write(fd, m->fresh.p, m->fresh.n) != (ssize_t)m->fresh.n)
 		m->fresh.failed = true;
-	rein_buf_done(&m->known);
-	rein_buf_done(&m->fresh);
+	rein_moved_done(m);
 }
 
-bool rein_moved_same(const struct rein_state *s, const struct rein_fp *was, const struct rein_fp *is)
+bool rein_moved_same(const struct rein_state *s, struct rein_moved *m, const struct rein_fp *was,
+		     const struct rein_fp *is)
 {
-	auto_buf struct rein_buf b = REIN_BUF(FILE_MAX);
 	struct rein_fp at = *was;
 
 	if (rein_fp_equal(was, is))
@@ -94,8 +143,9 @@ bool rein_moved_same(const struct rein_state *s, const struct rein_fp *was, cons
 	at.ctime_ns = is->ctime_ns;
 	if (!rein_fp_equal(&at, is)) /* more than the ctime differs */
 		return false;
-	load(s, &b);
-	return follow(&b, was) == is->ctime_ns;
+	if (!m->buckets)
+		rein_moved_open(s, m);
+	return follow(m, was) == is->ctime_ns;
 }
 
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err)

@@ -11,6 +11,7 @@
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sys/tree.h"
@@ -82,6 +83,19 @@ static bool own_dir(const char *path)
 	       ((st.st_mode & 077) == 0 || chmod(path, 0700) == 0);
 }
 
+/*
+ * It may lie in a work tree: what git add takes there must not be the content that commits replaced. Where it cannot be
+ * written git shows the directory, that is all.
+ */
+static void hide_from_git(const char *dir)
+{
+	auto_free char *path = rein_asprintf("%s/" REIN_PLACE_IGNORE, dir);
+	auto_close int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0 && write(fd, "*\n", 2) != 2)
+		unlink(path);
+}
+
 /* A place on the mount of real when the state directory is on another one. */
 static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein_err *err)
 {
@@ -95,6 +109,7 @@ static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein
 		snprintf(dir, sizeof(dir), "%s/.rein-%u", rein_streq(base, "/") ? "" : base,
 			 (unsigned)geteuid());
 		if (own_dir(dir)) {
+			hide_from_git(dir);
 			*ret = rein_strdup(dir);
 			return *ret ? 0 : rein_err_nomem(err);
 		}

@@ -20,6 +20,8 @@ struct prep {
 	const struct rein_op_dirs *d;
 	struct rein_ops *ops;
 	size_t next_slot;
+	struct rein_copies staged; /* of staged_root, so far */
+	uint32_t staged_root;
 	bool *speaks; /* a change: of all that concern one hard-linked file, the one that changes it */
 };
 
@@ -87,7 +89,7 @@ int rein_put_back(const struct rein_tx *t, const struct rein_changes *c, struct 
 	for (size_t i = 0; i < t->nroots; i++)
 		if (!t->roots[i].staged && put_back_in(t, c, i, err) < 0)
 			return -err->code;
-	return 0;
+	return rein_merged_take_back(t, c, err);
 }
 
 /* What was left out of a new directory must not move with it. Of what is staged this is a copy. */
@@ -145,7 +147,10 @@ static char *content_slot(struct prep *p, const struct rein_change *x, struct re
 		slot = new_slot(p, x->root, "stage", err);
 		if (!slot)
 			return NULL;
-		if (rein_tree_copy(upper, x->path, p->d->store[x->root], slot, err) < 0)
+		if (x->root != p->staged_root)
+			rein_copies_done(&p->staged);
+		p->staged_root = x->root;
+		if (rein_tree_copy_one(upper, x->path, p->d->store[x->root], slot, &p->staged, err) < 0)
 			return NULL;
 	}
 	if (S_ISDIR(x->after.mode) && prune(p, x, slot, err) < 0)
@@ -438,9 +443,12 @@ static int prep_parents(struct prep *p, struct rein_err *err)
 				return rein_err_nomem(err);
 			o->ino_old = fp.ino;
 			if (rein_attrs_read(p->d->real[o->root], o->path, &o->old, err) < 0 ||
-			    attrs_from_upper(p, o, &o->new, err) < 0)
+			    rein_attrs_read(p->d->real[o->root], o->path, &o->new, err) < 0)
 				return -err->code;
-			/* no change of its own: everything stays as it was, its time too */
+			/*
+			 * No change of its own: everything stays as it was, its time too. The upper layer is not
+			 * asked: a directory that is deleted there and only partly here has nothing in it.
+			 */
 			o->new.mode = o->old.mode;
 			o->new.mtime_ns = o->old.mtime_ns;
 			o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
@@ -534,11 +542,9 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 {
 	struct rein_op_dirs d = {0};
 	struct rein_ops ops = {0};
-	struct prep p = {t, c, &d, &ops, 0, NULL};
-	int rc = rein_put_back(t, c, err);
+	struct prep p = {.t = t, .c = c, .d = &d, .ops = &ops};
+	int rc = rein_op_dirs_open(t, &d, err);
 
-	if (rc == 0)
-		rc = rein_op_dirs_open(t, &d, err);
 	/* what an attempt before this one left behind */
 	for (size_t i = 0; rc == 0 && i < d.n; i++) {
 		rc = rein_tree_remove(d.store[i], "undo", err);
@@ -555,6 +561,7 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	if (rc == 0)
 		rc = respect_outsiders(&p, err);
 	rein_op_dirs_done(&d);
+	rein_copies_done(&p.staged);
 	rein_free(p.speaks);
 	if (rc < 0) {
 		rein_ops_done(&ops);

@@ -64,6 +64,15 @@ static bool is_free(const struct rein_state *s, const char *id)
 	       faccessat(s->fd, leaving, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
+/* A collection may have taken it for what a power cut left, in the moment before it was locked. */
+static bool is_ours(const struct rein_state *s, const struct rein_tx *t)
+{
+	struct stat mine, there;
+
+	return fstat(t->dirfd, &mine) == 0 && fstatat(s->txn_fd, t->id, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
 static int make_dir(const struct rein_state *s, struct rein_tx_warm *warm, struct rein_tx *t,
 		    struct rein_err *err)
 {
@@ -81,9 +90,12 @@ static int make_dir(const struct rein_state *s, struct rein_tx_warm *warm, struc
 			/* whoever asks at this moment whether we live holds it for that moment */
 			while (t->dirfd >= 0 && flock(t->dirfd, LOCK_EX) < 0 && errno == EINTR)
 				;
-			if (t->dirfd < 0)
+			if (t->dirfd < 0 && errno != ENOENT)
 				return rein_err_errno(err, "open transaction %s", t->id);
-			return 0;
+			if (t->dirfd >= 0 && is_ours(s, t))
+				return 0;
+			rein_closep_(&t->dirfd);
+			continue;
 		}
 		if (errno != EEXIST)
 			return rein_err_errno(err, "create a transaction in '%s'", s->dir);
@@ -182,6 +194,20 @@ int rein_tx_reader(const struct rein_state *s, const char *const *reals, size_t 
 	return 0;
 }
 
+/* A place on another filesystem, if no transaction is in it any more. */
+static void remove_place(const char *dir)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct rein_err ignored = {0};
+
+	if (fd < 0 || rein_names_read(fd, "", &names, &ignored) < 0 || names.n > 1)
+		return;
+	if (names.n && rein_streq(names.v[0], REIN_PLACE_IGNORE))
+		unlinkat(fd, REIN_PLACE_IGNORE, 0);
+	rmdir(dir);
+}
+
 /* Remove a root's private directories, and what is empty above them. */
 int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 {
@@ -208,7 +234,9 @@ int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 		*slash = '\0';
 		slash = strrchr(parent, '/');
 		/* the state's own directory of transactions always stays */
-		if ((up == 1 && (!slash || !rein_starts(slash, "/.rein-"))) || rmdir(parent) < 0)
+		if (up == 1 && slash && rein_starts(slash, "/.rein-"))
+			remove_place(parent);
+		if (up == 0 && rmdir(parent) < 0)
 			break;
 	}
 	return 0;
@@ -346,12 +374,13 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 	if (say_discarded(s, t, err) < 0)
 		return -err->code;
 	rein_tree_remove(t->dirfd, "base", err);
+	rein_merged_forget(t);
 	return remove_behind(t) ? 0 : remove_stores(t, err);
 }
 
-/* Link or copy one change's content into the new transaction's upper. */
-static int split_one(const struct rein_tx *t, const struct rein_tx *to,
-		     const struct rein_change *x, struct rein_err *err)
+/* Copy one change's content into the new transaction's upper. copied: those of this root before it. */
+static int split_one(const struct rein_tx *t, const struct rein_tx *to, const struct rein_change *x,
+		     struct rein_copies *copied, struct rein_err *err)
 {
 	auto_close int from = open(t->roots[x->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	auto_close int dest = open(to->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -371,7 +400,7 @@ static int split_one(const struct rein_tx *t, const struct rein_tx *to,
 	}
 	if (faccessat(dest, x->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
-	return rein_tree_copy(from, x->path, dest, x->path, err);
+	return rein_tree_copy_one(from, x->path, dest, x->path, copied, err);
 }
 
 /*
@@ -398,11 +427,15 @@ static int split_bases(const struct rein_tx *t, const size_t *at, const struct r
 static int fill_rest(const struct rein_state *s, const struct rein_tx *t, const size_t *at, struct rein_changes *rest,
 		     struct rein_tx *to, struct rein_err *err)
 {
+	auto_(rein_copies_done) struct rein_copies copied = {0};
+
 	for (size_t i = 0; i < rest->n; i++) {
 		struct rein_change *y = &rest->v[i];
 		auto_close int upper = -1;
 
-		if (split_one(t, to, y, err) < 0)
+		if (i && y->root != rest->v[i - 1].root)
+			rein_copies_done(&copied);
+		if (split_one(t, to, y, &copied, err) < 0)
 			return -err->code;
 		upper = open(to->roots[y->root].upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (y->after.mode && rein_fp_at(upper, y->path, &y->after, err) < 0)
@@ -434,9 +467,8 @@ static int fill_rest(const struct rein_state *s, const struct rein_tx *t, const 
 	return 0;
 }
 
-/* Killed during an earlier attempt, it may lack what was left out then. */
-static int make_whole(const struct rein_state *s, const struct rein_tx *t, const struct rein_changes *c,
-		      struct rein_err *err)
+int rein_tx_make_whole(const struct rein_state *s, const struct rein_tx *t, const struct rein_changes *c,
+		       struct rein_err *err)
 {
 	auto_close int lock = -1;
 
@@ -444,7 +476,10 @@ static int make_whole(const struct rein_state *s, const struct rein_tx *t, const
 		return 0;
 	if (rein_journal_lock(s, &lock, err) < 0)
 		return -err->code;
-	return rein_tx_stuck(s, t->id) ? 0 : rein_put_back(t, c, err);
+	if (rein_tx_stuck(s, t->id))
+		return 0;
+	/* decided about meanwhile, its layer holds what an undo needs */
+	return rein_tx_still(s, t, err) < 0 ? -err->code : rein_put_back(t, c, err);
 }
 
 int rein_tx_unsplit(const struct rein_state *s, const struct rein_tx *t, const char *id, struct rein_err *err)
@@ -491,6 +526,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		*y = *x;
 		y->skipped = false;
 		y->path = path;
+		y->merged = NULL;
 		y->from = x->from ? rein_strdup(x->from) : NULL;
 		y->link_to = x->link_to ? rein_strdup(x->link_to) : NULL;
 		if ((x->from && !y->from) || (x->link_to && !y->link_to))
@@ -508,7 +544,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 			top = i;
 		}
 	}
-	if (make_whole(s, t, c, err) < 0 || rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
+	if (rein_tx_make_whole(s, t, c, err) < 0 || rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;
 	if (fill_rest(s, t, at, &rest, &to, err) < 0) {
 		rein_tx_drop(s, &to, &ignored); /* perhaps the disk is full: not of half a copy */

@@ -141,6 +141,9 @@ int rein_tx_undo(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 int rein_tx_redo(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err);
 int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
+/* Killed during an attempt to commit it, a held one may lack what that left out, or have what it merged: as it was. */
+int rein_tx_make_whole(const struct rein_state *s, const struct rein_tx *t, const struct rein_changes *c,
+		       struct rein_err *err);
 /* A new HELD transaction with copies of the skipped changes of t; *ret_id is its name, "" if none. */
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err);

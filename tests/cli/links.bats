@@ -158,3 +158,31 @@ apart() { ! [ "$1" -ef "$2" ] || die "$1 and $2 are one file"; }
 	same d/a ../outside
 	eq outside new "$(cat ../outside)"
 }
+
+@test "of a file with several names none can be left out of a commit alone" {
+	echo 1 >a; ln a b
+	held sh -c 'echo 2 >>a; echo n >n' >/dev/null
+	run -125 rein commit --except b
+	has "$output" "one file"
+	run -125 rein commit --only a
+	eq b 1 "$(cat b)"
+	[ ! -e n ]
+	run -0 rein commit --only n
+	eq b 1 "$(cat b)"
+	run -0 rein commit --only a --only b
+	eq b $'1\n2' "$(cat b)"
+	eq nothing "" "$(rein log --ids --state held)"
+	# attributes are the file's, too
+	held sh -c 'chmod 700 a; echo m >m' >/dev/null
+	run -125 rein commit --except b
+	eq mode 644 "$(stat -c %a b)"
+	rein discard -q
+	# nor by what settles a conflict
+	held sh -c 'echo 3 >>a' >/dev/null
+	echo out >>b
+	run -125 rein commit --ours b --theirs a
+	has "$output" "one file"
+	eq b $'1\n2\nout' "$(cat b)"
+	run -0 rein commit --theirs a --theirs b
+	eq b $'1\n2\n3' "$(cat b)"
+}

@@ -182,3 +182,26 @@ repository() { # [OPTION...]: three commits, the last of them in a box
 	run -0 rein undo --ours a
 	eq all "later 1" "$(cat a b | xargs)"
 }
+
+@test "a directory in which things were made keeps the mode it was given since then" {
+	local first second
+	mkdir -m 755 d e; mkdir -m 555 tight
+	first=$(q sh -c 'echo 1 >d/x; echo 1 >e/x; echo 1 >top; chmod u+w tight; echo 1 >tight/x; chmod u-w tight'; newest)
+	second=$(q chmod 750 e; newest)
+	chmod 700 d .; chmod 500 tight
+	run -0 rein undo "$first"
+	eq modes "700 700 750 500" "$(stat -c %a . d e tight | xargs)"
+	[ ! -e d/x ] && [ ! -e tight/x ]
+	run -0 rein undo "$second"
+	chmod 711 d
+	run -0 rein redo "$first"
+	eq modes "700 711 755 500" "$(stat -c %a . d e tight | xargs)"
+	# what it changed itself it changes back, and what somebody else made of that is a conflict
+	run -0 rein redo "$second"
+	chmod 770 e
+	run -123 rein undo "$second"
+	chmod 750 e
+	run -0 rein undo "$second"
+	eq e 755 "$(stat -c %a e)"
+	chmod 755 . d tight
+}

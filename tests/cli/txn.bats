@@ -47,6 +47,10 @@ load helper
 	run -1 rein run -- false
 	eq state "$before" "$(find "$REIN_STATE/txn" | wc -l)"
 	eq log "" "$(rein log --ids)"
+	# its directories wait for the next run, or for a collection
+	[ -n "$(ls "$REIN_STATE/spare")" ]
+	rein gc -q
+	eq spare "" "$(find "$REIN_STATE/spare" "$REIN_STATE/trash" -mindepth 1)"
 }
 
 @test "held: listed by status and log, several at once, committed in any order, gone after discard" {
@@ -150,6 +154,122 @@ load helper
 	eq old $'a\nb\nc' "$(ls old)"
 }
 
+@test "commit --only: an undo takes nothing along that was left out of the commit and came later" {
+	local id
+	id=$(held sh -c 'mkdir -p new/t; echo 1 >new/t/a; echo 2 >new/b')
+	rein commit -q --only new/t/a
+	rein commit -q
+	run -123 rein undo "$id"
+	eq all $'b\nt' "$(ls new)"
+	rein undo -q
+	rein redo -q "$(newest)"
+	run -123 rein undo "$id"
+	rein undo -q
+	# the name is free, and a person takes it
+	echo mine >new/b
+	run -123 rein undo "$id"
+	has "$output" "new: created here, was changed after the commit"
+	eq mine mine "$(cat new/b)"
+	rm new/b
+	run -0 rein undo "$id"
+	[ ! -e new ]
+}
+
+@test "commit --only: all that is in a directory, which itself is not named" {
+	mkdir old && touch old/a.c old/b.c && cp -a old before
+	held sh -c 'mkdir -p new/deep flat; echo 0 >flat/x.c; echo 1 >new/deep/x.c; echo 2 >new/x.c; echo 3 >x.c; echo 4 >y; rm -r old' >/dev/null
+	run -0 rein commit --only '*.c'
+	has "$output" "7 created, 2 deleted"
+	rein discard -q
+	eq there "./before/a.c ./before/b.c ./flat/x.c ./new/deep/x.c ./new/x.c ./x.c" "$(find . -type f | LC_ALL=C sort | xargs)"
+	eq emptied "" "$(ls old)"
+	rein undo -q
+	diff -r before old
+	eq all $'before\nold' "$(ls)"
+	held sh -c 'mkdir n; echo 1 >n/x' >/dev/null
+	run -0 rein commit --only 'n/*'
+	eq x 1 "$(cat n/x)"
+	eq nothing "" "$(rein log --ids --state held)"
+}
+
+@test "undo and redo of a directory that replaced another: what came into either since is not taken along" {
+	mkdir c && echo 1 >c/old
+	q sh -c 'rm -r c; mkdir c; echo 2 >c/new'
+	echo mine >c/old
+	run -123 rein undo
+	eq mine mine "$(cat c/old)"
+	rm c/old
+	rein undo -q
+	eq old 1 "$(cat c/old)"
+	rein redo -q && rein undo -q
+	# over a directory that came meanwhile, by --theirs
+	held sh -c 'mkdir d; echo 2 >d/f' >/dev/null
+	mkdir d && echo 3 >d/f
+	rein commit -q --theirs d
+	eq theirs 2 "$(cat d/f)"
+	rein undo -q && rein redo -q && rein undo -q
+	eq back 3 "$(cat d/f)"
+	sleep 0.05
+	echo 4 >d/f
+	run -123 rein redo
+	eq mine 4 "$(cat d/f)"
+}
+
+@test "commit --only: a part of what is deep in a deleted directory" {
+	mkdir -p old/in/deep && touch old/a old/in/b old/in/c old/in/deep/d
+	cp -a old before
+	held rm -r old >/dev/null
+	run -0 rein commit --only old/in/b --only old/in/deep
+	eq left "old/a old/in/c" "$(find old -type f | LC_ALL=C sort | xargs)"
+	[ -z "$(ls old/in/deep)" ]
+	run -0 rein commit
+	[ ! -e old ]
+	rein undo -q && rein undo -q
+	diff -r before old
+}
+
+@test "undo and redo leave the mode that a directory was given since" {
+	mkdir -m 755 d && touch d/old
+	q touch d/new
+	chmod 700 d
+	rein undo -q
+	eq undone 700 "$(stat -c %a d)"
+	chmod 750 d
+	rein redo -q
+	eq redone 750 "$(stat -c %a d)"
+	# a mode of the run's own goes and comes back, or is a conflict
+	q sh -c 'chmod 711 d; touch d/newer'
+	rein undo -q
+	eq undone 750 "$(stat -c %a d)"
+	rein redo -q
+	eq redone 711 "$(stat -c %a d)"
+	chmod 700 d
+	run -123 rein undo
+	eq left 700 "$(stat -c %a d)"
+}
+
+@test "commit --only: undo and redo in a directory that is another one by now get through, and nothing gets stuck" {
+	mkdir -m 750 d && touch d/old
+	held sh -c 'echo 1 >d/a; echo 2 >d/b' >/dev/null
+	rein commit -q --only d/a
+	rein discard -q
+	rein undo -q
+	# as a change of branches leaves it
+	mv d away && mkdir -m 700 d && touch -d '2020-01-01' d
+	run -0 rein redo
+	eq a 1 "$(cat d/a)"
+	eq mode 700 "$(stat -c %a d)"
+	eq time 2020 "$(date -r d +%Y)"
+	run -0 rein undo
+	[ ! -e d/a ]
+	eq time 2020 "$(date -r d +%Y)"
+	rmdir d
+	run -123 rein redo
+	mv away d
+	run -0 rein redo
+	run -0 rein run -q -- true
+}
+
 @test "commit --only: the rest is merged from what the run found, and loses no edit made meanwhile" {
 	local rest
 	seq 1 10 >f
@@ -217,7 +337,7 @@ load helper
 }
 
 @test "a commit that fails leaves out nothing the next time: --ours, --only, --theirs, --merge" {
-	local id
+	local id own
 	is_root || skip "mounts"
 	seq 1 20 >text
 	echo 1 | tee a b >/dev/null
@@ -228,7 +348,12 @@ load helper
 	mount -t tmpfs -o nr_inodes=1 none "$REIN_STATE/journal"
 	after() { umount "$REIN_STATE/journal" || true; }
 	rein show --json "$id" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["changes"])' >"$T/before"
+	own=$(stat -c '%a %Y %s' "$REIN_STATE/txn/$id/r0/upper/text")
 	run -125 rein commit "$id" --ours a --merge
+	# what is held is what the run wrote, not what was merged for the attempt
+	eq own "$own" "$(stat -c '%a %Y %s' "$REIN_STATE/txn/$id/r0/upper/text")"
+	eq text "two 19" "$(sed -n '2p;19p' "$REIN_STATE/txn/$id/r0/upper/text" | xargs)"
+	[ ! -e "$REIN_STATE/txn/$id/own" ]
 	run -125 rein commit "$id" --theirs a --theirs text
 	run -125 rein commit "$id" --only b --only new/x
 	rein show --json "$id" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["changes"])' >"$T/after"
@@ -242,6 +367,7 @@ load helper
 	run -0 rein commit "$id" --only b --only new/x --only text --merge
 	eq new x "$(ls new)"
 	eq text "2 two 19 nineteen" "$(sed -n '2{=;p};19{=;p}' text | xargs)"
+	[ ! -e "$REIN_STATE/txn/$id/own" ]
 	run -0 rein commit --theirs a
 	eq all "box box x y" "$(cat a b new/x new/deep/y | xargs)"
 }
@@ -249,8 +375,8 @@ load helper
 @test "a commit that is taken back half way has everything again that it left out" {
 	local id
 	is_root || skip "mounts"
-	mkdir z; echo 1 >z/f
-	id=$(held sh -c 'mkdir new; echo x >new/x; echo y >new/y; echo 2 >z/f')
+	mkdir z; echo 1 | tee a z/f >/dev/null
+	id=$(held sh -c 'mkdir new; echo x >new/x; echo y >new/y; echo 2 >z/f; echo 2 >a')
 	# what is mounted on cannot be exchanged, and looks the same
 	mount --bind z/f z/f
 	after() { umount "$W/z/f" || true; }
@@ -260,8 +386,41 @@ load helper
 	after() { :; }
 	eq held "$id" "$(rein log --ids)"
 	[ ! -e new ]
+	# a was there and back: that is nobody's change
 	run -0 rein commit "$id"
-	eq all "2 x y" "$(cat z/f new/x new/y | xargs)"
+	eq all "2 2 x y" "$(cat a z/f new/x new/y | xargs)"
+}
+
+@test "commit --only: files that are one file in the rest stay one" {
+	held sh -c 'echo 1 >p; ln p q; mkdir d; ln p d/r; echo o >o' >/dev/null
+	run -0 rein commit --only o
+	run -0 rein commit
+	eq names "3 3 3" "$(stat -c %h p q d/r | xargs)"
+	eq one 1 "$(stat -c %i p q d/r | sort -u | wc -l)"
+	run -0 rein undo
+	eq ls o "$(ls)"
+}
+
+@test "a layer that lies elsewhere: what is one file in it is one in the tree" {
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs none "$T/disk"
+	mkdir "$T/disk/"{lower,upper,work,w}
+	echo 1 >"$T/disk/lower/f"
+	after() { umount "$T/disk/w"; umount "$T/disk"; }
+	mount -t overlay -o "lowerdir=$T/disk/lower,upperdir=$T/disk/upper,workdir=$T/disk/work" none "$T/disk/w"
+	cd "$T/disk/w"
+	q sh -c 'echo 2 >f; ln f g; mkdir d; ln f d/h'
+	eq names "3 3 3" "$(stat -c %h f g d/h | xargs)"
+	run -0 rein undo
+	eq f 1 "$(cat f)"
+	eq ls f "$(ls)"
+	# the first of them, in a directory, is left out
+	held sh -c 'mkdir d; echo 1 >d/a; echo 1 >d/b; ln d/a z; ln d/a y' >/dev/null
+	run -0 rein commit --except d/a
+	eq d b "$(ls d)"
+	eq names "2 2" "$(stat -c %h y z | xargs)"
+	cd "$W"
 }
 
 @test "commit --only: where there is no room for the rest, half of it does not stay" {
@@ -279,6 +438,24 @@ load helper
 	run -0 rein commit
 	eq ls $'a\nb\nc' "$(ls)"
 	cd "$W"
+}
+
+@test "commit --except: a path of any length is left out" {
+	cat >deep.py <<-'EOF'
+		import os
+		for i in range(30):
+		    os.mkdir("d" * 200)
+		    os.chdir("d" * 200)
+		open("kept", "w").close()
+		open("out", "w").close()
+	EOF
+	held sh -c 'python3 deep.py; echo 1 >top' >/dev/null
+	# what is left out cannot be held by itself so far down: then nothing is committed, and all is held as before
+	run -125 rein commit --except '**/out'
+	eq ls deep.py "$(ls)"
+	run -0 rein commit
+	eq ls 3 "$(find . -maxdepth 1 | tail -n +2 | wc -l)"
+	rein undo -q
 }
 
 @test "commit --only that matches nothing is an error and changes nothing" {
@@ -377,6 +554,43 @@ load helper
 	eq n out "$(cat n)"
 }
 
+@test "conflict: a directory stands for what is in it, and a path for itself, whatever its letters" {
+	mkdir -p d/e o; echo 1 | tee d/a d/e/b o/c '[id].js' '*' >/dev/null
+	held sh -c 'for f in d/a d/e/b o/c "[id].js" "*" x.js; do echo box >"$f"; done' >/dev/null
+	for f in d/a d/e/b o/c '[id].js' '*'; do echo out >"$f"; done
+	run -123 rein commit --theirs d/
+	hasnt "$output" " d/"
+	has "$output" " o/c:"
+	run -0 rein commit --only '[id].js' --theirs '[id].js'
+	eq id box "$(cat '[id].js')"
+	[ ! -e x.js ]
+	run -0 rein commit --theirs d --ours o --ours '\*'
+	eq theirs "box box" "$(cat d/a d/e/b | xargs)"
+	eq ours "out out" "$(cat o/c '*' | xargs -d '\n')"
+	# the way back has the same patterns
+	echo later | tee d/a d/e/b >/dev/null
+	run -0 rein undo --ours d/e --theirs d
+	eq undone "out later" "$(cat d/a d/e/b | xargs)"
+}
+
+@test "paths from the current directory: ./ and ../, of diff, commit and undo" {
+	git init -q .; mkdir -p s/x; echo 1 | tee f s/f s/x/f >/dev/null
+	held sh -c 'echo 2 | tee f s/f s/x/f >/dev/null' >/dev/null
+	cd s
+	eq here s/f "$(rein diff --name-status @ ./f | cut -f2)"
+	eq above f "$(rein diff --name-status @ ../f | cut -f2)"
+	eq all "s/f s/x/f" "$(rein diff --name-status @ . | cut -f2 | xargs)"
+	run -125 rein commit --only ./s/f
+	run -0 rein commit --only ./x
+	eq only "1 1 2" "$(cat ../f f x/f | xargs)"
+	echo out | tee ../f f >/dev/null
+	run -0 rein commit --ours ./x/../f --theirs ../../w/f
+	eq both "2 out" "$(cat ../f f | xargs)"
+	echo later >../f
+	run -0 rein undo --theirs ./..
+	eq undone out "$(cat ../f)"
+}
+
 @test "conflict: --ours of what lies in a directory that moves as a whole keeps it there" {
 	mkdir d e; echo 1 | tee d/f d/g e/f e/g >/dev/null
 	held rm -r d >/dev/null
@@ -393,7 +607,8 @@ load helper
 	run -125 rein commit --ours e/f
 	has "$output" "all of it or nothing"
 	eq kept out "$(cat e/f)"
-	rein discard -q
+	run -0 rein commit --ours e
+	eq kept "1 out" "$(cat e/g e/f | xargs)"
 	# made on both sides, with other things in it: what is left out is not looked for by the undo
 	held sh -c 'mkdir n; echo box >n/a; echo box >b' >/dev/null
 	mkdir n; echo out >n/c
@@ -430,6 +645,8 @@ load helper
 	sed -i 's/^2$/zwei/' g
 	run -123 rein commit --merge
 	has "$output" g
+	has "$output" "cannot be merged"
+	hasnt "$output" "--merge"
 	eq f nineteen "$(sed -n 19p f)"
 	eq f 2 "$(sed -n 2p f)"
 	run -0 rein commit --merge --ours g
@@ -469,6 +686,36 @@ load helper
 	run -123 timeout 10 rein commit "$id" --merge
 }
 
+@test "conflict: --merge joins directories that both sides made; a file in both must say the same" {
+	local a b
+	a=$(held sh -c 'mkdir -p t/s; echo 1 | tee t/a t/same t/s/x t/one >/dev/null')
+	b=$(held sh -c 'mkdir -p t/s/deep t/u; echo 1 >t/same; echo 2 | tee t/b t/s/y t/s/deep/z t/one t/u/q >/dev/null')
+	run -0 rein commit "$a"
+	snap t >"$T/before"
+	run -123 rein commit "$b"
+	run -123 rein commit "$b" --merge
+	has "$output" " t/one:"
+	hasnt "$output" same
+	snap t | diff "$T/before" -
+	run -0 rein commit "$b" --merge --theirs t/one --except t/u
+	eq joined "a b one s s/deep s/deep/z s/x s/y same" "$(cd t && find . -mindepth 1 -printf '%P\n' | sort | xargs)"
+	eq one 2 "$(cat t/one)"
+	# the rest is what was left out, and finds its directory
+	run -0 rein commit
+	eq rest 2 "$(cat t/u/q)"
+	run -0 rein undo
+	run -0 rein undo "$b"
+	snap t | diff "$T/before" -
+	run -0 rein redo "$b"
+	run -0 rein undo "$b"
+	run -0 rein undo "$a"
+	[ ! -e t ]
+	# a file in the way of a directory is none to be joined
+	b=$(held sh -c 'mkdir t; echo 2 >t/f')
+	echo 1 >t
+	run -123 rein commit --merge
+}
+
 @test "conflict: a change of mode or time outside is a change, reading is none" {
 	echo 1 | tee a b >/dev/null
 	held sh -c 'echo 2 >>a; echo 2 >>b' >/dev/null
@@ -480,6 +727,31 @@ load helper
 	hasnt "$output" " a:"
 	run -0 rein commit --theirs b
 	eq a $'1\n2' "$(cat a)"
+}
+
+@test "a tree that a symbolic link leads elsewhere by now is neither committed into nor undone in" {
+	local id done
+	mkdir -p "$T/p/sub" "$T/victim"
+	cd "$T/p/sub"
+	echo 1 >a
+	done=$(q sh -c 'rm a; echo b >b'; newest)
+	id=$(held sh -c 'echo x >planted; echo y >other')
+	mv "$T/p" "$T/q" && mkdir "$T/p" && ln -s "$T/victim" "$T/p/sub"
+	cd "$W"
+	run -125 rein commit "$id" --only planted
+	has "$output" "reached through a symbolic link"
+	run -125 rein commit "$id"
+	cp -a "$T/q/sub/b" "$T/victim/b"
+	run -125 rein undo "$done"
+	eq victim b "$(ls "$T/victim")"
+	# a link above it, too
+	rm -r "$T/p" && ln -s "$T/victim" "$T/p" && mkdir "$T/victim/sub"
+	run -125 rein commit "$id" --only planted
+	eq sub "" "$(ls "$T/victim/sub")"
+	rm "$T/p" && mv "$T/q" "$T/p"
+	run -0 rein commit "$id"
+	run -0 rein undo "$done"
+	eq all $'a\nother\nplanted' "$(ls "$T/p/sub")"
 }
 
 @test "undo and redo in any order, as long as the paths are apart" {
@@ -567,6 +839,17 @@ load helper
 	eq f 0 "$(cat f)"
 }
 
+@test "undo of stacked work: the notes of own moves are found among many" {
+	q sh -c 'mkdir d; for i in $(seq 200); do echo 1 >d/$i; done'
+	q sh -c 'for i in $(seq 200); do echo 2 >d/$i; done'
+	rein undo -q
+	python3 -c 'import struct, sys
+sys.stdout.buffer.write(b"".join(struct.pack("<4Q", 1, i, 1, 2) for i in range(300000)))' >"$T/notes"
+	cat "$T/notes" >>"$REIN_STATE/moved"
+	rein undo -q @~1
+	[ ! -e d ]
+}
+
 @test "diff of a transaction whose file was changed since says so" {
 	local id
 	echo 0 >f
@@ -579,6 +862,14 @@ load helper
 	hasnt "$(rein diff "$id")" "changed since"
 	rein undo -q
 	hasnt "$(rein diff "$id")" "changed since"
+	# one that is gone was not taken away by the run
+	rein redo -q "$id"
+	rm f
+	has "$(rein diff "$id")" "the new content is gone: it was removed since"
+	echo 0 >f
+	id=$(held sh -c 'echo 1 >f')
+	rm f
+	has "$(rein diff "$id")" "the old content is gone: it was removed since"
 }
 
 @test "undo never overwrites later work: edited, deleted, replaced, added inside a created directory, brought back" {
@@ -648,6 +939,28 @@ load helper
 	eq none "" "$(getfattr -R -d -m 'overlay' box 2>/dev/null)"
 }
 
+@test "diff: a new file that can be run, a new directory that others write to" {
+	held sh -c 'umask 022; echo 1 | tee plain run setid >/dev/null; chmod +x run; chmod 4711 setid; mkdir dir; mkdir -m 1777 open' >/dev/null
+	eq diff "dir;open, mode 1777;plain;run, mode 0755;setid, mode 4711" "$(rein diff | sed -n 's/^created //p' | paste -sd ';')"
+}
+
+@test "a directory that was made anew with another mode is shown, and so is one inside it" {
+	local id
+	mkdir -m 755 -p d/in same; echo 1 | tee d/in/f same/f >/dev/null
+	id=$(held sh -c 'umask 0; for x in d same; do cp -a $x new; rm -r $x; mv new $x; done; chmod 777 d; chmod 711 d/in')
+	eq shown "d d/in" "$(rein diff --name-status "$id" | cut -f2 | xargs)"
+	has "$(rein diff "$id")" "modified d, mode 0755 -> 0777"
+	has "$(rein diff "$id")" "attributes d/in, mode 0755 -> 0711"
+	has "$(rein show "$id")" "1 modified, 1 with new attributes"
+	rein commit -q
+	eq mode "777 711" "$(stat -c %a d d/in | xargs)"
+	rein undo -q
+	eq mode "755 755" "$(stat -c %a d d/in | xargs)"
+	rein redo -q
+	chmod 700 d/in
+	run -123 rein undo
+}
+
 @test "fidelity: file to directory and back, opaque directories, renamed directories, overwritten symlinks" {
 	mkdir -p d/sub e other
 	echo 1 | tee d/f d/sub/g e/h file >/dev/null
@@ -678,6 +991,10 @@ load helper
 	diff "$T/before" "$T/after"
 	q python3 -c 'import os; os.rename("src", "empty"); os.rename("empty/a", "empty/z")'
 	eq g x "$(cat empty/z/b/g)"
+	# what moved is one file, and none that went
+	run -0 rein diff --stat
+	has "$output" " D src/  0 files, 0 B"
+	has "$output" " 2 files, +0 -0"
 	rein undo -q
 	snap . >"$T/after"
 	diff "$T/before" "$T/after"
@@ -725,6 +1042,28 @@ load helper
 		eq a 1 "$(cat a)"
 		eq journal "" "$(ls "$REIN_STATE/journal")"
 	done
+}
+
+@test "a work tree that is a filesystem of its own: git sees nothing of what is kept there, and in the end nothing is" {
+	is_root || skip "mounts"
+	mkdir "$T/disk"
+	mount -t tmpfs none "$T/disk"
+	after() { umount "$T/disk"; }
+	cd "$T/disk"
+	git init -q . && echo 1 >f && git add f && git commit -qm one
+	q sh -c 'echo 2 >f'
+	held sh -c 'echo 3 >g' >/dev/null
+	eq kept 2 "$(find .rein-0 -mindepth 1 -maxdepth 1 -type d | wc -l)"
+	git add -A
+	eq added f "$(git diff --cached --name-only)"
+	rein discard -q
+	eq kept 1 "$(find .rein-0 -mindepth 1 -maxdepth 1 -type d | wc -l)"
+	git add -A
+	eq added f "$(git diff --cached --name-only)"
+	rein undo -q --theirs .git/index
+	rein gc -q --keep-size 1
+	eq ls ".git f" "$(ls -A | xargs)"
+	cd "$W"
 }
 
 @test "discard leaves nothing of the content behind" {
