@@ -28,8 +28,8 @@ const char *rein_outcome_end(const struct rein_run *r)
 	case REIN_BOX_LOST:
 		return "the box was lost";
 	case REIN_BOX_STOPPED:
-		snprintf(text, sizeof(text), "stopped by %s%s%s", r->order.who, *r->order.why ? ": " : "",
-			 r->order.why);
+		snprintf(text, sizeof(text), "%s by %s%s%s", r->result.restless ? "it did not stand still, paused" : "stopped",
+			 r->order.who, *r->order.why ? ": " : "", r->order.why);
 		return text;
 	case REIN_BOX_LIMIT:
 		rein_limit_hit_text(&r->result.hit, text, sizeof(text));
@@ -137,8 +137,6 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 		rein_say("%s in %s (%s), %s. Committed %s%s%s, undo with: rein undo %s", rein_outcome_end(r),
 			 rein_ui_seconds(r->result.wall_ns), rein_judgement_words(&r->judged), sum.p,
 			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), r->tx.id);
-		if (*rest)
-			rein_more("the rest is held as %s", rest);
 	} else if (d == REIN_FATE_DISCARD) {
 		rein_say("%s in %s (%s), %s: %s", rein_outcome_end(r), rein_ui_seconds(r->result.wall_ns),
 			 rein_judgement_words(&r->judged), sum.p,
@@ -167,6 +165,8 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 			  *r->judged.missing ? "" : "keep: rein commit ", *r->judged.missing ? "" : r->tx.id,
 			  *r->judged.missing ? "" : "     ", r->tx.id);
 	}
+	if (*rest)
+		rein_more("the rest is held as %s", rest);
 	rein_print_refused(stderr, &r->result.refused, 6);
 	if (r->result.status && out_of_reach(r))
 		rein_more("%s is outside the workspace, where a box only reads: --rw PATH makes a tree part of it",
@@ -194,7 +194,8 @@ void rein_outcome_notes(const struct rein_run *r, const struct rein_common *comm
 			 "as that user, or give file capabilities: --cap-add files",
 			 (unsigned)st.st_uid);
 	if (r->safe_mode)
-		rein_say("safe mode is on: nothing could be changed (a person lifts it: rein safe --lift)");
+		rein_say("safe mode is on: nothing could be changed (a person lifts it: rein safe --lift%s%s)",
+			 r->safe_agent ? " --agent " : "", r->safe_agent ? rein_ui_path(r->safe_agent) : "");
 	if (!common->verbose)
 		return;
 	rein_print_kept(&r->result);

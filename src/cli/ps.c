@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rein ps and rein stats: the boxes that live, and what they use right now. */
+#include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,26 +108,87 @@ static const char *or_dash(const char *s)
 	return *s ? rein_ui_path(s) : "-";
 }
 
+/* In the order they stand; where the window is too narrow, the lowest rank goes first, and 0 never. */
+enum { ID, AGENT, TASK, LEVEL, TIME, CPU, MEMORY, PROCS, NET, STATE, COLUMNS };
+
+static const struct {
+	const char *title;
+	int width; /* negative: to the left */
+	unsigned rank;
+} columns[] = {
+	[ID] = {"ID", -7, 0},	      [AGENT] = {"AGENT", -12, 5},  [TASK] = {"TASK", -12, 1}, [LEVEL] = {"LEVEL", -11, 3},
+	[TIME] = {"TIME", 8, 8},      [CPU] = {"CPU", 5, 6},	    [MEMORY] = {"MEMORY", 10, 7},
+	[PROCS] = {"PROCS", 5, 4},    [NET] = {"NET", -10, 2},	    [STATE] = {"STATE", -8, 0},
+};
+static_assert(ARRAY_SIZE(columns) == COLUMNS, "a row for every column");
+
+#define COMMAND_MIN 20
+
+/* The lowest rank that is shown, and what is left for the command. */
+static unsigned fit(unsigned window, size_t *room)
+{
+	for (unsigned rank = 1;; rank++) {
+		size_t used = 0;
+
+		for (size_t i = 0; i < COLUMNS; i++)
+			if (!columns[i].rank || columns[i].rank >= rank)
+				used += (size_t)abs(columns[i].width) + 1;
+		*room = !window ? 1000 : window > used ? window - used : 1;
+		if (*room >= COMMAND_MIN || rank > COLUMNS)
+			return rank;
+	}
+}
+
+static void print_row(const char *const cells[COLUMNS], unsigned rank, const char *command)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (!columns[i].rank || columns[i].rank >= rank)
+			printf("%*.*s ", columns[i].width, abs(columns[i].width), cells[i]);
+	printf("%s", command);
+}
+
+static void print_box(const struct look *k, unsigned rank, size_t room)
+{
+	char cpu[16], processes[24];
+	const char *const cells[COLUMNS] = {
+		[ID] = k->live->id,
+		[AGENT] = or_dash(k->live->agent),
+		[TASK] = or_dash(k->live->task),
+		[LEVEL] = or_dash(k->live->level),
+		[TIME] = rein_ui_seconds(k->age_ns),
+		[CPU] = cpu,
+		[MEMORY] = rein_ui_bytes(k->c.rss),
+		[PROCS] = processes,
+		[NET] = k->live->net,
+		[STATE] = k->state,
+	};
+
+	snprintf(cpu, sizeof(cpu), "%u%%", percent(k));
+	snprintf(processes, sizeof(processes), "%" PRIu64, k->c.processes);
+	print_row(cells, rank, rein_ui_text(k->live->command, room));
+	printf("\n");
+}
+
 static void print_table(const struct rein_engine *e, const struct rein_live_list *l, const char *agent)
 {
-	unsigned width = rein_ui_width(stdout);
-	size_t room = width > 112 ? width - 92 : width ? 20 : 1000;
-	size_t shown = 0;
+	const char *titles[COLUMNS];
+	size_t shown = 0, room;
+	unsigned rank = fit(rein_ui_width(stdout), &room);
 
+	for (size_t i = 0; i < COLUMNS; i++)
+		titles[i] = columns[i].title;
 	for (size_t i = 0; i < l->n; i++) {
 		struct look k;
 
 		if (agent && !rein_streq(agent, l->v[i].agent))
 			continue;
-		if (!shown++)
-			printf("%s%-7s %-12s %-12s %-11s %8s %5s %10s %5s %-4s %-8s %s%s\n",
-			       rein_ui(stdout, REIN_BOLD), "ID", "AGENT", "TASK", "LEVEL", "TIME", "CPU",
-			       "MEMORY", "PROCS", "NET", "STATE", "COMMAND", rein_ui_off(stdout));
+		if (!shown++) {
+			printf("%s", rein_ui(stdout, REIN_BOLD));
+			print_row(titles, rank, "COMMAND");
+			printf("%s\n", rein_ui_off(stdout));
+		}
 		look_at(e, &l->v[i], &k);
-		printf("%-7s %-12.12s %-12.12s %-11s %8s %4u%% %10s %5" PRIu64 " %-4s %-8s %s\n", k.live->id,
-		       or_dash(k.live->agent), or_dash(k.live->task), or_dash(k.live->level),
-		       rein_ui_seconds(k.age_ns), percent(&k), rein_ui_bytes(k.c.rss), k.c.processes,
-		       k.live->net, k.state, rein_ui_text(k.live->command, room));
+		print_box(&k, rank, room);
 	}
 	if (!shown)
 		printf("no box is running\n");

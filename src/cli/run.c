@@ -226,6 +226,9 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
 			  r->tx.id, r->tx.id);
 	}
+	/* what was not chosen is held by itself: what becomes of this one does not reach it */
+	if (*rest)
+		rein_more("the rest is held as %s", rest);
 	if (common->json)
 		rein_outcome_json(r, o, "hold", rest, err);
 	return rein_code_exit(err->code);

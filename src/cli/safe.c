@@ -114,6 +114,8 @@ int rein_cli_safe(int argc, char **argv)
 			    : rein_safe_mode_begin(&o, a.agent, a.reason, &err);
 		if (rc < 0)
 			return rein_fail(&err, common.json);
+		if (a.enter && !rein_orders_settled(&o))
+			rein_say("a commit that had begun before is still not done");
 	}
 	if (common.json || !(a.lift || a.enter))
 		print_all(&o, common.json);

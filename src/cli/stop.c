@@ -83,9 +83,9 @@ static void choose(struct rein_live_list *l, const char *agent)
 }
 
 static int report_stop(const struct rein_stopped *s, const char *agent, const struct rein_common *common, bool flagged,
-		       const struct rein_err *flag)
+		       bool changing, const struct rein_err *flag)
 {
-	bool good = !s->left && flagged;
+	bool good = !s->left && flagged && !changing;
 
 	if (common->json) {
 		auto_buf struct rein_buf b = REIN_BUF(1 << 16);
@@ -97,6 +97,7 @@ static int report_stop(const struct rein_stopped *s, const char *agent, const st
 		rein_json_ku64(&j, "left", s->left);
 		rein_json_ku64(&j, "wall_ms", s->wall_ns / 1000000);
 		rein_json_kbool(&j, "refusing", flagged);
+		rein_json_kbool(&j, "changing", changing);
 		rein_json_close(&j, '}');
 		rein_json_out(&b);
 	} else if (!common->quiet) {
@@ -111,6 +112,8 @@ static int report_stop(const struct rein_stopped *s, const char *agent, const st
 		rein_say("%s processes are still there", rein_ui_count(s->left));
 	if (!flagged)
 		rein_say("new work is not refused: %s", flag->msg);
+	if (changing)
+		rein_say("a commit that had begun before is still not done: nothing else begins");
 	return good ? 0 : rein_code_exit(REIN_E_FAILED);
 }
 
@@ -134,10 +137,11 @@ static int gather(struct rein_stop *s, const struct rein_orders *o, const char *
 
 /*
  * What is there is held and counted first, a matter of milliseconds: once the flag is there the
- * supervisors kill their boxes by themselves. Then once more for what began meanwhile.
+ * supervisors kill their boxes by themselves. Then once more for what began meanwhile. At last a commit that had
+ * begun before the flag was there comes to its end: then nothing changes any more.
  */
-static int stop(const struct rein_orders *o, const struct stop_args *a, bool *flagged, struct rein_err *flag,
-		struct rein_stopped *ret, struct rein_err *err)
+static int stop(const struct rein_orders *o, const struct stop_args *a, bool *flagged, bool *changing,
+		struct rein_err *flag, struct rein_stopped *ret, struct rein_err *err)
 {
 	auto_(free_stop) struct rein_stop *s = NULL;
 
@@ -148,6 +152,7 @@ static int stop(const struct rein_orders *o, const struct stop_args *a, bool *fl
 	*flagged = rein_orders_give(o, REIN_ORDERS_STOP, a->agent, a->reason, flag) == 0;
 	if (rein_stop_kill(s, err) < 0 || gather(s, o, a->agent, err) < 0 || rein_stop_kill(s, err) < 0)
 		return -err->code;
+	*changing = *flagged && !rein_orders_settled(o);
 	rein_stop_verify(s, ret);
 	return 0;
 }
@@ -162,7 +167,7 @@ int rein_cli_stop(int argc, char **argv)
 	struct rein_stopped s = {0};
 	struct rein_err err = {0}, flag = {0};
 	int first, status;
-	bool flagged = false;
+	bool flagged = false, changing = false;
 
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("stop", argc, argv, &a, &common, &first, NULL, &status))
@@ -172,10 +177,10 @@ int rein_cli_stop(int argc, char **argv)
 	if (err.code || rein_who_check(&(struct rein_who){.agent = a.agent}, &err) < 0)
 		return rein_fail(&err, common.json);
 	open_state(&state, &o, &path);
-	if (stop(&o, &a, &flagged, &flag, &s, &err) < 0)
+	if (stop(&o, &a, &flagged, &changing, &flag, &s, &err) < 0)
 		return rein_fail(&err, common.json);
 	record(state.dir, "stopped", a.agent, a.reason);
-	return report_stop(&s, a.agent, &common, flagged, &flag);
+	return report_stop(&s, a.agent, &common, flagged, changing, &flag);
 }
 
 int rein_cli_start(int argc, char **argv)
@@ -275,7 +280,12 @@ static int order(const char *verb, int argc, char **argv, enum rein_order_kind k
 		return rein_fail(&err, common.json);
 	rc = give ? rein_orders_give(&o, kind, l.id, a.reason, &err)
 		  : rein_orders_take_back(&o, kind, l.id, &err);
-	if (rc < 0)
+	/* a box that is to die needs no order for it, only its supervisor does, to know who it was and why */
+	if (rc < 0 && kind == REIN_ORDERS_KILL) {
+		rein_say("who kills box %s could not be written down: %s", l.id, err.msg);
+		err = (struct rein_err){0};
+	}
+	if (err.code)
 		return rein_fail(&err, common.json);
 	rein_live_poke(&l);
 	if (kind == REIN_ORDERS_KILL) {

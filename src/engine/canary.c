@@ -38,9 +38,11 @@ static int watch(struct rein_canaries *c, const char *path, const char *dir, str
 	if (!own)
 		return rein_err_nomem(err);
 
-	/* the mount is made where the path really leads */
-	if (!realpath(path, full) || stat(full, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0;
+	/* the mount is made where the path really leads; one that is not there guards nothing, and nobody would know */
+	if (!realpath(path, full) || stat(full, &st) < 0)
+		return rein_err_errno(err, "watch the canary '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return rein_err_set(err, REIN_E_USAGE, "a canary is a file, and '%s' is none", path);
 	if (copy(full, &st, own, err) < 0)
 		return -err->code;
 	wd = inotify_add_watch(c->fd, own, IN_OPEN);

@@ -138,6 +138,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.ro = r->ro.v,
 		.hide = r->hide.v,
 		.scratch = r->scratch.v,
+		.hide_names = r->hide_names.v,
 		.uid = geteuid(),
 		.rootless = !rein_is_root(),
 	};
@@ -277,13 +278,14 @@ static int enforce_safe_mode(const struct rein_engine *e, const struct rein_run_
 	if (!rein_orders_apply(&orders, REIN_ORDERS_SAFE, o->who.agent, &t))
 		return 0;
 	r->safe_mode = true;
+	r->safe_agent = t.of_agent ? o->who.agent : NULL;
 	/* whoever asks for a network is told; a policy's is simply not there */
 	if (!o->net_chosen)
 		rein_network_shut(o, r);
 	if (r->net != REIN_NET_NONE)
 		return rein_err_set(err, REIN_E_DENIED,
-				    "safe mode is on (%s, %s): no network until a person lifts it: rein safe --lift",
-				    t.when, t.why);
+				    "safe mode is on (%s%s%.60s): no network until a person lifts it: rein safe --lift%s%s",
+				    t.when, *t.why ? ", " : "", t.why, r->safe_agent ? " --agent " : "", r->safe_agent ? r->safe_agent : "");
 	for (size_t i = 0; i < r->view.ncow; i++)
 		if (rein_view_add_path_(&r->view, r->view.cow[i].path, NULL, REIN_PATH_RO, true) < 0)
 			return rein_err_nomem(err);

@@ -154,6 +154,9 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	eo.without = r->credential_vars.v;
 	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
+	/* whoever waited for a place, or for a person's answer, was admitted long ago */
+	if ((r->safe_mode ? rein_engine_admits(e, o, err) : rein_engine_may_change(e, &o->who, err)) < 0)
+		return -err->code;
 	spec.watch = &watcher.watch;
 	if (o->watch) {
 		judge = rein_calloc(1, sizeof(*judge));
@@ -201,8 +204,13 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 			return -err->code;
 	}
 	r->execs++;
-	if (rein_trail_start(&r->trail, &r->tx, err) < 0 || launch(e, o, r, err) < 0)
+	if (rein_trail_start(&r->trail, &r->tx, err) < 0)
 		return -err->code;
+	if (launch(e, o, r, err) < 0) {
+		/* why it did not run counts; an end that cannot be written is missing, visibly */
+		rein_trail_failed(&r->trail, &r->tx, err, &(struct rein_err){0});
+		return -err->code;
+	}
 	r->tx.ended_ns = rein_now_ns();
 	r->tx.status = r->result.status;
 	r->tx.end = r->result.end;

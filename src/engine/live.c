@@ -24,8 +24,24 @@ int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *
 
 	if (!rein_orders_apply(&orders, REIN_ORDERS_STOP, o->who.agent, &t))
 		return 0;
-	return rein_err_set(err, REIN_E_STOPPED, "stopped by %s at %s%s%s: nothing runs until: rein start",
-			    t.who, t.when, *t.why ? ", because: " : "", t.why);
+	/* the way out must be there however long the reason is */
+	return rein_err_set(err, REIN_E_STOPPED, "stopped by %s at %s%s%.60s: nothing runs until: rein start%s%s",
+			    t.who, t.when, *t.why ? ", because: " : "", t.why, t.of_agent ? " --agent " : "",
+			    t.of_agent ? o->who.agent : "");
+}
+
+int rein_engine_may_change(const struct rein_engine *e, const struct rein_who *who, struct rein_err *err)
+{
+	struct rein_orders orders = orders_of(e);
+	struct rein_order_text t;
+
+	if (rein_engine_admits(e, &(struct rein_run_opts){.who = *who}, err) < 0)
+		return -err->code;
+	if (!rein_orders_apply(&orders, REIN_ORDERS_SAFE, who->agent, &t))
+		return 0;
+	return rein_err_set(err, REIN_E_STOPPED,
+			    "safe mode began meanwhile (%s%s%.60s): nothing changes until a person lifts it: rein safe --lift%s%s",
+			    t.when, *t.why ? ", " : "", t.why, t.of_agent ? " --agent " : "", t.of_agent ? who->agent : "");
 }
 
 void rein_watcher_canaries(struct rein_watcher *w)
@@ -49,11 +65,11 @@ static enum rein_ordered ask(void *arg)
 		[REIN_ORDER_STOP] = REIN_BOX_STOP,
 	};
 	struct rein_watcher *w = arg;
+	enum rein_ordered answer;
 
 	rein_watcher_canaries(w);
-	if (w->pause)
-		return REIN_BOX_PAUSE;
-	return answers[rein_orders_read(&w->orders, w->run->tx.id, w->opts->who.agent, &w->run->order)];
+	answer = answers[rein_orders_read(&w->orders, w->run->tx.id, w->opts->who.agent, &w->run->order)];
+	return answer == REIN_BOX_GO && w->pause ? REIN_BOX_PAUSE : answer;
 }
 
 /*

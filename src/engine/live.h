@@ -34,6 +34,8 @@ struct rein_watcher {
 
 /* REIN_E_STOPPED while the kill switch is on, for all or for this agent. */
 int rein_engine_admits(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_err *err);
+/* The same for what was admitted a while ago and would change something now: safe mode stops it, too. */
+int rein_engine_may_change(const struct rein_engine *e, const struct rein_who *who, struct rein_err *err);
 /* Take a place if their number is limited, watch for orders. w must stay where it is. */
 int rein_watcher_open(struct rein_watcher *w, const struct rein_engine *e, const struct rein_run_opts *o,
 		      struct rein_run *r, struct rein_err *err);

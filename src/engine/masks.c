@@ -85,6 +85,42 @@ static bool is_hidden(const struct rein_run *r, const struct rein_cow *in, const
 	return false;
 }
 
+/* One hidden path of a tree, where something else than this tree shows it. again: trees that hide more now. */
+static int hide_elsewhere(struct rein_run *run, const struct rein_cow *tree, const char *rel, bool *again)
+{
+	auto_free char *path = rein_asprintf("%s/%s", rein_streq(tree->path, "/") ? "" : tree->path, rel);
+	struct rein_cow *in = path ? rein_view_cow_of_(&run->view, path) : NULL;
+
+	if (!path)
+		return -1;
+	/* a link led into a tree that lies in this one, and covers our mask there */
+	if (in && in != tree && !rein_strlist_has(&in->hide, path)) {
+		if (rein_strlist_add(&in->hide, path) < 0)
+			return -1;
+		again[in - run->view.cow] = true;
+	}
+	return rein_view_hide_mounted_(&run->view, path);
+}
+
+/* Trees come before those that lie in them. */
+static int find_elsewhere(const struct rein_engine *e, struct rein_run *run, struct rein_err *err)
+{
+	auto_free bool *again = rein_calloc(run->nmasks + 1, sizeof(*again));
+
+	if (!again)
+		return rein_err_nomem(err);
+	for (size_t at = 0; at < run->nmasks; at++) {
+		struct rein_mask *m = &run->masks[at];
+
+		if (again[at] && find_one(e, run, at, m, err) < 0)
+			return -err->code;
+		for (size_t i = 0; i < m->hidden.paths.n; i++)
+			if (hide_elsewhere(run, &run->view.cow[at], m->hidden.paths.v[i], again) < 0)
+				return rein_err_nomem(err);
+	}
+	return 0;
+}
+
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct rein_path_rule *)a)->path, ((const struct rein_path_rule *)b)->path);
@@ -110,7 +146,7 @@ static int protect(struct rein_run *r, struct rein_err *err)
 		if (rein_view_add_path_(&r->view, real, NULL, REIN_PATH_RO, S_ISDIR(st.st_mode)) < 0)
 			return rein_err_nomem(err);
 	}
-	if (r->keep.n && r->view.npaths)
+	if (r->view.npaths)
 		qsort(r->view.paths, r->view.npaths, sizeof(*r->view.paths), by_path);
 	return 0;
 }
@@ -125,6 +161,8 @@ int rein_masks_find(const struct rein_engine *e, struct rein_run *run, struct re
 	for (size_t at = 0; at < run->nmasks; at++)
 		if (find_one(e, run, at, &run->masks[at], err) < 0)
 			return -err->code;
+	if (find_elsewhere(e, run, err) < 0)
+		return -err->code;
 	return protect(run, err);
 }
 

@@ -65,6 +65,9 @@ static int add(struct rein_run *r, enum where w, const char *path, const char *t
 	if (taken(r, w, path) || lstat(path, &st) < 0 ||
 	    ((w == RW || w == SCRATCH) && hidden_by_name(r, top, path)))
 		return 0;
+	/* a pattern names whatever is there; only files can be watched */
+	if (w == CANARY && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
+		return 0;
 	return rein_strlist_add(list_of(r, w), path) < 0 ? rein_err_nomem(err) : 0;
 }
 

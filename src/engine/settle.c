@@ -8,6 +8,7 @@
 #include "approval/approval.h"
 #include "base/auto.h"
 #include "engine/gitindex.h"
+#include "engine/live.h"
 
 static int set_reason(struct rein_tx *t, const char *reason)
 {
@@ -30,6 +31,14 @@ static void note_failure(struct rein_trail *trail, const struct rein_tx *t, cons
 static int commit(struct rein_engine *e, struct rein_trail *trail, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err)
 {
+	/* whoever gives an order from now on waits for our end */
+	auto_close int held = rein_orders_hold(&(struct rein_orders){e->state.fd, e->state.dir}, err);
+
+	if (held < 0)
+		return -err->code;
+	/* what was ordered while it ran: a person looks at it first */
+	if (rein_engine_may_change(e, &trail->who, err) < 0)
+		return rein_err_prefix(err, "held %s, nothing was changed", t->id);
 	if (rein_trail_decided(trail, REIN_EV_COMMIT, t, c, "ok", NULL, err) < 0 ||
 	    rein_trail_sync(trail, err) < 0)
 		return -err->code;
@@ -53,7 +62,9 @@ int rein_engine_settle(struct rein_engine *e, struct rein_trail *trail, struct r
 		if (commit(e, trail, t, c, err) == 0)
 			return 0;
 		if (t->state == REIN_TX_RUNNING) {
-			set_reason(t, err->code == REIN_E_CONFLICT ? "conflict" : "commit failed");
+			set_reason(t, err->code == REIN_E_CONFLICT  ? "conflict"
+				      : err->code == REIN_E_STOPPED ? "stopped, or in safe mode, before it was committed"
+								    : "commit failed");
 			if (rein_tx_hold(&e->state, t, c, &held) < 0)
 				return rein_err_prefix(err, "could not even be held (%s)", held.msg);
 		}

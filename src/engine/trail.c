@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rein/classify.h>
@@ -321,6 +322,19 @@ int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct 
 	return append(t, &ev, err);
 }
 
+int rein_trail_failed(struct rein_trail *t, const struct rein_tx *tx, const struct rein_err *why,
+		      struct rein_err *err)
+{
+	struct rein_event ev = event(t, REIN_EV_RUN_END);
+
+	ev.txn = view(tx->id);
+	ev.result = view("failed");
+	ev.status = rein_code_exit(why->code);
+	ev.has_status = true;
+	ev.detail = view(why->msg);
+	return append(t, &ev, err);
+}
+
 /* Counts, and the first paths by name. false: out of memory. */
 static bool put_changes(struct rein_event *ev, const struct rein_tx *tx, const struct rein_changes *c,
 			char *names[REIN_EVENT_LIST])
@@ -338,6 +352,8 @@ static bool put_changes(struct rein_event *ev, const struct rein_tx *tx, const s
 
 		if (x->skipped || x->renamed_away || !x->top)
 			continue;
+		if (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES))
+			continue; /* the trace of another change: counted nowhere, named nowhere */
 		ev->effects.paths_total++;
 		if (ev->effects.npath == REIN_EVENT_LIST)
 			continue;

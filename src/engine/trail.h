@@ -57,6 +57,9 @@ int rein_trail_answered(struct rein_trail *t, bool yes, const char *of, struct r
 int rein_trail_start(struct rein_trail *t, const struct rein_tx *tx, struct rein_err *err);
 int rein_trail_end(struct rein_trail *t, const struct rein_tx *tx, const struct rein_box_result *r,
 		   struct rein_err *err);
+/* It could not be started, or was lost sight of: why says so. Without this it would seem to run for ever. */
+int rein_trail_failed(struct rein_trail *t, const struct rein_tx *tx, const struct rein_err *why,
+		      struct rein_err *err);
 /* What it did and what the policy says to that (NULL: it was not asked). */
 int rein_trail_effects(struct rein_trail *t, const struct rein_tx *tx, const struct rein_changes *c,
 		       const struct rein_decision *d, struct rein_err *err);

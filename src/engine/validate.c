@@ -36,6 +36,16 @@ static void object_to_failure(struct rein_run *r, const char *command, int statu
 		 command, status);
 }
 
+/* A check that cannot be made says nothing of the work: it is neither committed nor lost. */
+static void object_to_silence(struct rein_run *r, const char *command, struct rein_err *err)
+{
+	struct rein_decision *d = object(r, REIN_HOLD, "look at what it did; then rein commit or rein discard");
+
+	snprintf(d->reason, sizeof(d->reason), "'%.80s', which must succeed before a commit, cannot be run: %.180s",
+		 command, err->msg);
+	*err = (struct rein_err){0};
+}
+
 static bool is_foreign(const struct rein_run *r, const char *command)
 {
 	const struct rein_policy_list *l = &r->settings.foreign_validate;
@@ -87,19 +97,25 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 	r->result.execs = (struct rein_execs){0};
 	r->result.refused = (struct rein_refused){0};
 	for (size_t i = 0; i < l->n && rc == 0; i++) {
+		/* standard input and output are the command's, and whoever reads the one wants nothing else in it */
+		auto_free char *text = rein_asprintf("exec </dev/null >&2; %s", l->v[i]);
 		char *argv[] = {(char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
 				(char *)(uintptr_t)l->v[i], NULL};
+		char *apart[] = {argv[0], argv[1], text, NULL};
 		struct rein_run_opts once = *o;
 
-		once.argv = argv;
-		rc = is_foreign(r, l->v[i]) ? judge_foreign(o, r, argv, err) : 0;
+		once.argv = apart;
+		/* in the place its command had: whoever has taken that meanwhile must not cost what it did */
+		once.max_boxes = 0;
+		rc = !text ? rein_err_nomem(err) : is_foreign(r, l->v[i]) ? judge_foreign(o, r, argv, err) : 0;
 		if (rc == 0)
 			rc = rein_engine_launch_(e, &once, r, err);
 		else if (rc > 0)
 			break;
-		if (rc < 0)
-			rein_err_prefix(err, "validate '%s'", l->v[i]);
-		else if (r->result.end != REIN_BOX_EXITED || r->result.status) {
+		if (rc < 0) {
+			object_to_silence(r, l->v[i], err);
+			rc = 1;
+		} else if (r->result.end != REIN_BOX_EXITED || r->result.status) {
 			object_to_failure(r, l->v[i], r->result.status);
 			rc = 1;
 		}
@@ -112,7 +128,5 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 	r->result = first;
 	r->tx.end = end;
 	r->tx.status = status;
-	if (rc < 0 || rein_engine_scan(r, err) < 0)
-		return -err->code;
-	return rc;
+	return rein_engine_scan(r, err) < 0 ? -err->code : rc;
 }

@@ -110,7 +110,13 @@ static void await_pause(const struct rein_watcher *w)
 		return;
 	for (int i = 0; i < 1000 && !w->paused; i++)
 		nanosleep(&a_moment, NULL);
-	nanosleep(&a_moment, NULL); /* by signals, it is pid 1 of the box that sends them */
+}
+
+/* Is what it would lead to under way? A person who has lifted safe mode has ended it, and has not allowed the next one. */
+static bool is_under_way(const struct rein_watcher *w)
+{
+	return w->run->violations.safe_mode &&
+	       (w->pause || rein_orders_apply(&w->orders, REIN_ORDERS_SAFE, w->opts->who.agent, NULL));
 }
 
 void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type, const char *text)
@@ -121,7 +127,7 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	bool high = rows[type].high, counted, enough;
 	size_t highs = 0, mediums = 0;
 	struct rein_err ignored = {0};
-	char line[256];
+	char line[512];
 
 	pthread_mutex_lock(&one_at_a_time);
 	if (all->n < REIN_VIOLATIONS_MAX) {
@@ -137,7 +143,7 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	if (w->opts->tell && (high || agent || type != REIN_VIOLATION_NETWORK))
 		w->opts->tell(w->opts->tell_arg, line);
 	/* medium ones add up to an agent's behaviour; runs of nobody in particular are not one agent's */
-	enough = !all->safe_mode && (!counted || highs || (agent && mediums > REIN_MEDIUM_MAX));
+	enough = !is_under_way(w) && (!counted || highs || (agent && mediums > REIN_MEDIUM_MAX));
 	if (enough)
 		enter_safe_mode(w, line);
 	pthread_mutex_unlock(&one_at_a_time);
@@ -147,13 +153,14 @@ void rein_engine_violation(struct rein_watcher *w, enum rein_violation_type type
 	if (!w->opts->tell)
 		return;
 	if (w->over)
-		snprintf(line, sizeof(line), "safe mode is on%s%s; lift it: rein safe --lift", agent ? " for agent " : "",
-			 agent ? agent : "");
+		snprintf(line, sizeof(line), "safe mode is on%s%s; lift it: rein safe --lift%s%s",
+			 agent ? " for agent " : "", agent ? agent : "", agent ? " --agent " : "", agent ? agent : "");
 	else
 		snprintf(line, sizeof(line),
 			 "box %s is paused and safe mode is on%s%s: look (rein stats %s), then "
-			 "rein resume or rein kill; lift: rein safe --lift",
-			 w->run->tx.id, agent ? " for agent " : "", agent ? agent : "", w->run->tx.id);
+			 "rein resume or rein kill; lift: rein safe --lift%s%s",
+			 w->run->tx.id, agent ? " for agent " : "", agent ? agent : "", w->run->tx.id,
+			 agent ? " --agent " : "", agent ? agent : "");
 	w->opts->tell(w->opts->tell_arg, line);
 }
 

@@ -138,6 +138,7 @@ struct rein_box_result {
 	struct rein_limits limits;	 /* those it had */
 	struct rein_limit_hit hit;	 /* REIN_BOX_LIMIT: which */
 	enum rein_limit_by kept_by[REIN_LIMIT__MAX]; /* who kept the limits that were set */
+	bool restless; /* REIN_BOX_STOPPED: it was only paused, and did not stand still */
 	struct rein_usage usage;
 	struct rein_execs execs; /* if it was watched */
 	struct rein_refused refused; /* the same */

@@ -125,6 +125,54 @@ bool rein_census_take(int proc, struct rein_census *ret)
 	return any;
 }
 
+static bool stands(char state)
+{
+	return strchr("TtZXD", state);
+}
+
+/* One that ended meanwhile stands still as well. */
+static bool threads_stand(int proc, const char *pid)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/task", pid);
+	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	{
+		auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+		struct dirent *e;
+
+		while (d && (e = readdir(d))) {
+			uint64_t v[25] = {0};
+			char text[1024], state;
+
+			if (e->d_name[0] != '.' && read_small(dirfd(d), e->d_name, "stat", text, sizeof(text)) &&
+			    fields(text, &state, v) && !stands(state))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool rein_census_is_still(int proc)
+{
+	auto_closedir DIR *d = list(proc);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		uint64_t v[25] = {0};
+		char text[1024], state;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || rein_streq(e->d_name, "1") ||
+		    !read_small(proc, e->d_name, "stat", text, sizeof(text)) || !fields(text, &state, v))
+			continue;
+		/* the first thread's state says nothing of the others' */
+		if (v[20] > 1 ? !threads_stand(proc, e->d_name) : !stands(state))
+			return false;
+	}
+	return true;
+}
+
 uint64_t rein_census_threads(int proc)
 {
 	auto_closedir DIR *d = list(proc);
@@ -205,86 +253,4 @@ uint64_t rein_census_tmpfs(pid_t pid)
 	if (statfs(path, &st) < 0)
 		return 0;
 	return (uint64_t)(st.f_blocks - st.f_bfree) * (uint64_t)st.f_bsize;
-}
-
-/* A file nobody can find by name any more, as often as it is open. */
-struct unlinked {
-	dev_t dev;
-	ino_t ino;
-	uint64_t bytes;
-};
-
-struct unlinkeds {
-	struct unlinked *v;
-	size_t n, cap;
-	uint64_t more; /* of those there was no memory for: each time anew, since too much is safer than too little */
-};
-
-static void unlinkeds_done(struct unlinkeds *l)
-{
-	rein_free(l->v);
-}
-
-static void add_unlinked(struct unlinkeds *to, const struct stat *st)
-{
-	uint64_t bytes = (uint64_t)st->st_blocks * 512;
-
-	if (!S_ISREG(st->st_mode) || st->st_nlink)
-		return;
-	if (rein_grow(to->v, to->n, to->cap) < 0)
-		to->more += bytes;
-	else
-		to->v[to->n++] = (struct unlinked){st->st_dev, st->st_ino, bytes};
-}
-
-static int by_file(const void *a, const void *b)
-{
-	const struct unlinked *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev < y->dev ? -1 : 1;
-	return x->ino < y->ino ? -1 : x->ino > y->ino;
-}
-
-/* Each file once, whoever has it open. */
-static uint64_t sum_unlinked(struct unlinkeds *l)
-{
-	uint64_t sum = l->more;
-
-	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), by_file);
-	for (size_t i = 0; i < l->n; i++)
-		if (!i || by_file(&l->v[i - 1], &l->v[i]) != 0)
-			sum += l->v[i].bytes;
-	return sum;
-}
-
-uint64_t rein_census_unlinked(int proc)
-{
-	auto_(unlinkeds_done) struct unlinkeds all = {0};
-	auto_closedir DIR *d = list(proc);
-	struct dirent *e, *f;
-
-	while (d && (e = readdir(d))) {
-		auto_closedir DIR *open_files = NULL;
-		char path[300];
-		int fd;
-
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "%s/fd", e->d_name);
-		fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		open_files = fd < 0 ? NULL : fdopendir(fd);
-		if (!open_files) {
-			rein_closep_(&fd);
-			continue;
-		}
-		while ((f = readdir(open_files))) {
-			struct stat st;
-
-			if (f->d_name[0] != '.' && fstatat(dirfd(open_files), f->d_name, &st, 0) == 0)
-				add_unlinked(&all, &st);
-		}
-	}
-	return sum_unlinked(&all);
 }

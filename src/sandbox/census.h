@@ -24,6 +24,8 @@ struct rein_census {
 int rein_census_open(pid_t pid);
 /* False if the box is gone. */
 bool rein_census_take(int proc, struct rein_census *ret);
+/* Does every thread but pid 1's stand still: stopped, dead, or waiting in the kernel and stopped right after? */
+bool rein_census_is_still(int proc);
 /* Processes and threads alone, without pid 1: several times as fast. */
 uint64_t rein_census_threads(int proc);
 struct rein_process {
@@ -36,8 +38,6 @@ struct rein_process {
 bool rein_census_each(int proc, void (*fn)(void *arg, const struct rein_process *p), void *arg);
 /* Memory with shared pages divided by their users: exact, and dear. 0: cannot be read. */
 uint64_t rein_census_pss(int proc);
-/* Bytes of files that are open and have no name any more. */
-uint64_t rein_census_unlinked(int proc);
 /* What the box's private file system (/tmp and the like) holds, in bytes. */
 uint64_t rein_census_tmpfs(pid_t pid);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "sandbox/live.h"
 
 static void tell(int control, const struct rein_box_note *note)
 {
@@ -28,11 +29,17 @@ static void hang_up(int control)
 
 /*
  * A process group that no shell watches over cannot be continued by anybody, so the kernel does not
- * let a terminal stop it. Neither do we stop ourselves then.
+ * let a terminal stop it. Neither do we stop ourselves then. A shell that does is in our session and
+ * not in our group; who is in the group as well (a script that started us) waits for it as we do.
  */
 static bool is_orphaned(void)
 {
-	return getsid(getppid()) != getsid(0);
+	pid_t session = getsid(0), group = getpgrp();
+
+	for (pid_t p = getppid(); p > 0 && getsid(p) == session; p = rein_live_parent_of(p))
+		if (getpgid(p) != group)
+			return false;
+	return true;
 }
 
 /* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
@@ -44,7 +51,9 @@ static void stop_ourselves(struct rein_console *c, int sig)
 	if (sig == SIGTSTP)
 		kill(0, SIGTSTP); /* ours stays pending and is read away in rein_console_signal */
 	c->stopping = true;
+	c->hold(c->hold_arg, true);
 	raise(SIGSTOP);
+	c->hold(c->hold_arg, false);
 }
 
 /* Stopped by somebody else than us, we left the terminal as it was; a shell has made it its own meanwhile. */

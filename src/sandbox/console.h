@@ -15,6 +15,9 @@ struct rein_console {
 	bool stopping; /* a SIGTSTP of our own making is pending */
 	bool asked;    /* somebody sent us SIGTSTP, and it was passed on */
 	bool hung_up;  /* the user's terminal is gone */
+	/* nobody keeps the box's time and limits while we are stopped: it is to stand still, or to go on if it may */
+	void (*hold)(void *arg, bool still);
+	void *hold_arg;
 };
 
 #define REIN_CONSOLE_INIT {.relay = {.input = -1, .output = -1, .master = -1}}

@@ -24,7 +24,7 @@
 #include "sandbox/viewhash.h"
 
 #define MAGIC		0x317844496e696552ull
-#define VERSION		2u
+#define VERSION		3u
 #define NONE		UINT32_MAX
 #define DIRS_MAX	(1u << 26)
 #define STRINGS_MAX	(1u << 31)
@@ -254,13 +254,21 @@ struct check {
 
 #define FEW 64
 
+/* Who may read a directory changes without a trace in it, with the groups and rights of who asks. */
+static bool opened(const struct check *c, const struct rein_hidedir *d)
+{
+	const char *path = c->x->strings + d->path;
+
+	return (d->flags & REIN_HIDEDIR_CLOSED) && faccessat(c->root_fd, *path ? path : ".", R_OK, AT_EACCESS) == 0;
+}
+
 static bool known(const struct check *c, const struct rein_hidedir *d)
 {
 	struct statx sx;
 
 	if (rein_hidescan_look(c->root_fd, c->x->strings + d->path, &sx) < 0)
 		return errno == EACCES && (d->flags & REIN_HIDEDIR_BLIND);
-	return unchanged(d, &sx, c->mount);
+	return unchanged(d, &sx, c->mount) && !opened(c, d);
 }
 
 /*
@@ -275,7 +283,7 @@ static void check_range(struct check *c, uint32_t from, uint32_t to)
 		const char *path = c->x->strings + d->path;
 		struct stat st;
 
-		if (*path && !(d->flags & (REIN_HIDEDIR_MOUNT | REIN_HIDEDIR_RACY)) &&
+		if (*path && !(d->flags & (REIN_HIDEDIR_MOUNT | REIN_HIDEDIR_RACY | REIN_HIDEDIR_CLOSED)) &&
 		    fstatat(c->root_fd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
 		    st.st_ino == d->ino && st.st_dev == c->dev &&
 		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns &&

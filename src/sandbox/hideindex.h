@@ -6,7 +6,8 @@
  *
  * [H1] An index that is damaged, of another tree or made by other rules is made anew, never used.
  * [H2] A directory is taken as known only if its inode, mtime and ctime are what they were when it
- *      was read, and it was read later than the clock's grain after its ctime.
+ *      was read, and it was read later than the clock's grain after its ctime; one that could not
+ *      be read, only if it still cannot.
  * [H3] Times are taken before names, so that a change in between is seen the next time.
  * [H4] The file is replaced by rename: others see the old one or the new one, whole.
  *

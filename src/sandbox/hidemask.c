@@ -418,6 +418,20 @@ static int build(const struct mask *m, int *ret_lock, struct rein_err *err)
 	return rc;
 }
 
+/*
+ * A mask by our name that does not say what it hides: nothing was synced when it was made, and a power cut leaves the file
+ * empty. It goes, unless somebody looks at it, too ([M2]); then that one does it.
+ */
+static void remove_unsound(const struct mask *m, int lock)
+{
+	char gone[PATH_MAX];
+
+	if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+	    (size_t)snprintf(gone, sizeof(gone), "%s/.gone-%d-%s", m->place, (int)getpid(), m->key) < sizeof(gone) &&
+	    rename(m->dir, gone) == 0)
+		remove_mask(gone);
+}
+
 /* Have the mask at m->dir, locked. */
 static int obtain(const struct mask *m, int *ret_lock, struct rein_err *err)
 {
@@ -429,8 +443,13 @@ static int obtain(const struct mask *m, int *ret_lock, struct rein_err *err)
 	/* A mask that is there may go before it is locked, one that is not may come: then again. */
 	for (int tries = 0; lock < 0 && tries < TRIES; tries++) {
 		lock = lock_mask(m->dir, LOCK_SH);
-		if (lock >= 0)
+		if (lock >= 0 && described(lock, &m->text))
 			break;
+		if (lock >= 0) {
+			remove_unsound(m, lock);
+			rein_closep_(&lock);
+			continue;
+		}
 		if (!own_dir(m->place)) /* ENOENT: what it was in went with somebody's last mask */
 			return rein_err_errno(err, "mask directory '%s'", m->place);
 		if (build(m, &lock, err) < 0)
@@ -443,10 +462,6 @@ static int obtain(const struct mask *m, int *ret_lock, struct rein_err *err)
 	if (lock < 0)
 		return rein_err_set(err, REIN_E_BUSY, "the mask '%s' comes and goes: try again",
 				    m->dir);
-	if (!described(lock, &m->text))
-		return rein_err_set(
-			err, REIN_E_STATE,
-			"the mask '%s' is not what it should be: remove it and try again", m->dir);
 	if (keep_set(m, err) < 0 || refresh(m->real, tree, &m->dirs, err) < 0)
 		return -err->code;
 	*ret_lock = take_fd(&lock);

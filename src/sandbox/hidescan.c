@@ -93,6 +93,18 @@ static bool is_dir(int fd, const struct dirent64 *e)
 	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Through a link of this name one is in a directory called secrets, whatever that is called itself. */
+static bool leads_to_secrets(int fd, const struct dirent64 *e, size_t n)
+{
+	struct stat st;
+
+	if (!named(STR("secrets"), e->d_name, n))
+		return false;
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_LNK;
+	return fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
 /*
  * Does a directory that is not entered hold files with several names? The first files on one way
  * down: what installs packages by linking them does it with all of them.
@@ -161,7 +173,7 @@ static int entry(const struct rein_hideindex_opts *o, struct rein_hidescan *l, i
 	if (n == 4 || n == 7 || n == 10)
 		special_names(l, name, n);
 	directory = is_dir(fd, e);
-	match = rein_hide_name_matches(name, n) || is_named(o->names, name);
+	match = rein_hide_name_matches(name, n) || is_named(o->names, name) || leads_to_secrets(fd, e, n);
 	/* (git makes a new file for everything it changes) */
 	if (!directory || (rein_hide_name_no_entry(name, n) && !named(STR(".git"), name, n)))
 		look_for_links(l, fd, name, directory);
@@ -210,6 +222,12 @@ static int sort_listing(struct rein_hidescan *l)
 	return 0;
 }
 
+/* It is we who cannot read now; the box might, a moment later. */
+static bool ran_out(void)
+{
+	return errno == ENOMEM || errno == EMFILE || errno == ENFILE;
+}
+
 static int read_names(const struct rein_hideindex_opts *o, struct rein_hidescan *l, int fd, bool inner,
 		      size_t path_len)
 {
@@ -224,6 +242,8 @@ static int read_names(const struct rein_hideindex_opts *o, struct rein_hidescan 
 				return -1;
 			at += e->d_reclen;
 		}
+	if (n < 0 && ran_out())
+		return -1;
 	if (n < 0)
 		l->flags |= REIN_HIDEDIR_CLOSED;
 	return 0;
@@ -240,7 +260,7 @@ static bool pruned(const struct rein_hideindex_opts *o, const struct statx *sx, 
 	return false;
 }
 
-/* [H3] Times first, then names. -1 only when out of memory. */
+/* [H3] Times first, then names. */
 int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
 		       struct rein_hidescan *l)
 {
@@ -265,7 +285,7 @@ int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, cons
 	if (racy(&l->sx, now))
 		l->flags |= REIN_HIDEDIR_RACY;
 	if (fd < 0)
-		return 0;
+		return (l->flags & REIN_HIDEDIR_CLOSED) && ran_out() ? -1 : 0;
 	if (read_names(o, l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
 		return -1;
 	return sort_listing(l);

@@ -26,7 +26,7 @@ struct rein_hidescan {
 int rein_hidescan_look(int fd, const char *path, struct statx *ret);
 /*
  * Read path below o->root_fd; mount is the tree's mount id. What cannot be read is in the flags; -1
- * only when out of memory. May be used again and again.
+ * only when out of memory or descriptors. May be used again and again.
  */
 int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
 		       struct rein_hidescan *l);

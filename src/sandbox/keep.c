@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "sandbox/census.h"
 #include "sandbox/diskuse.h"
+#include "sandbox/nameless.h"
 #include "sys/priv.h"
 
 /* Looking: often where a limit depends on it, seldom for the picture alone. */
@@ -252,7 +253,7 @@ static void count_closed(struct rein_keeper *k)
 /*
  * A walk is dear, so it is made only when the box could have reached its limit since the last one:
  * when its processes wrote that much, or that much space is gone (writes through memory are not
- * counted). Space that is gone and was not found by name is looked for among the open files. And never
+ * counted). Space that is gone and was not found by name is looked for among open and mapped files. And never
  * so often that all this takes more than a tenth of the time.
  */
 static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
@@ -260,6 +261,7 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 	uint64_t bound = limit(k, REIN_LIMIT_DISK), tmpfs = rein_census_tmpfs(k->pid);
 	uint64_t known = k->walked_bytes + tmpfs, left = bound > known ? bound - known : 0;
 	struct rein_diskuse u = {0};
+	struct rein_nameless nameless;
 	bool dear = false;
 
 	count_disk(k, known);
@@ -273,8 +275,9 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 		count_closed(k);
 		dear = true;
 	}
-	if (written >= bound && k->base_free > u.free && k->base_free - u.free >= bound) {
-		count_disk(k, k->walked_bytes + tmpfs + rein_census_unlinked(k->proc));
+	if (k->base_free > u.free && k->base_free - u.free >= bound) {
+		rein_nameless_count(k->proc, &nameless);
+		count_disk(k, nameless.closed ? k->base_free - u.free : k->walked_bytes + tmpfs + nameless.bytes);
 		dear = true;
 	}
 	if (dear)

@@ -34,6 +34,7 @@
 #include "sandbox/plan.h"
 #include "sandbox/result.h"
 #include "sandbox/spawn.h"
+#include "sandbox/still.h"
 #include "sandbox/supervise.h"
 #include "sys/passfd.h"
 #include "sys/sys.h"
@@ -60,6 +61,7 @@ struct session {
 	bool paused;		 /* by order: nothing in the box runs, its time stands still */
 	bool unfrozen;		 /* but not by its freezer */
 	uint64_t paused_ns;	 /* since when */
+	struct rein_still still; /* and whether it really does, unfrozen */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
 	struct rein_box_note end;
 };
@@ -123,6 +125,11 @@ static void kill_box(struct session *s, enum rein_box_end why)
 	sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
 }
 
+static void signal_all(const struct session *s, int sig)
+{
+	send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL, .status = sig, .sys = 2});
+}
+
 /*
  * By its freezer, or by a signal that pid 1 sends to all at once: complete, because the kernel lets no
  * process fork past a signal that is waiting for it.
@@ -141,10 +148,9 @@ static void pause_box(struct session *s, bool on)
 	else if (freezer)
 		rein_cgroup_freeze(freezer, false, &ignored);
 	if (s->unfrozen)
-		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_SIGNAL,
-						     .status = on ? SIGSTOP : SIGCONT,
-						     .sys = 2});
-	if (s->spec->watch)
+		signal_all(s, on ? SIGSTOP : SIGCONT);
+	rein_still_begin(&s->still, now);
+	if (s->spec->watch && !(on && s->unfrozen)) /* by signals, when they were sent: REIN_BOX_MSG_HELD */
 		s->spec->watch->paused(s->spec->watch->arg, on);
 	if (on) {
 		s->paused_ns = now;
@@ -153,6 +159,27 @@ static void pause_box(struct session *s, bool on)
 	s->idle.since_ns += now - s->paused_ns;
 	if (s->deadline_ns)
 		s->deadline_ns += now - s->paused_ns;
+}
+
+static bool is_held_by_signals(const struct session *s)
+{
+	return s->paused && s->unfrozen && s->why == REIN_BOX_LOST;
+}
+
+static void keep_still(struct session *s, uint64_t now)
+{
+	if (!is_held_by_signals(s) || now < s->still.next_ns)
+		return;
+	switch (rein_still_look(&s->still, s->box->pid, now)) {
+	case REIN_STILL_YES:
+		break;
+	case REIN_STILL_AGAIN:
+		signal_all(s, SIGSTOP);
+		break;
+	case REIN_STILL_NEVER:
+		kill_box(s, REIN_BOX_STOPPED);
+		break;
+	}
 }
 
 #define ORDERS_NS (500 * 1000000ull)
@@ -174,6 +201,17 @@ static void obey(struct session *s)
 		pause_box(s, false);
 		break;
 	}
+}
+
+/* For the console. What was ordered while nobody was there to hear it comes before going on. */
+static void hold(void *arg, bool still)
+{
+	struct session *s = arg;
+
+	if (still || !s->spec->watch)
+		pause_box(s, still);
+	else
+		obey(s);
 }
 
 /* Somebody wants something: has he left an order, or will he come to the door? */
@@ -244,6 +282,10 @@ static int on_note(struct session *s, struct rein_err *err)
 			if (!s->paused)
 				rein_console_stopped(&s->console, s->box->control, note.status);
 			break;
+		case REIN_BOX_MSG_HELD:
+			if (s->paused && s->spec->watch)
+				s->spec->watch->paused(s->spec->watch->arg, true);
+			break;
 		case REIN_BOX_MSG_SAMPLE:
 			if (rein_idle_sample(&s->idle, s->spec->idle_timeout_ns, &note) && !s->paused)
 				kill_box(s, REIN_BOX_IDLE_TIMEOUT);
@@ -280,7 +322,8 @@ static void on_signal(struct session *s)
 		uint64_t now = rein_mono_ns();
 
 		if (sig == SIGTERM || sig == SIGHUP) {
-			if (s->ended_by_us_ns && now - s->ended_by_us_ns >= REIN_NS_PER_S)
+			/* what stands still does not hear it, and whoever started it may end it */
+			if (s->paused || (s->ended_by_us_ns && now - s->ended_by_us_ns >= REIN_NS_PER_S))
 				kill_box(s, REIN_BOX_CANCELLED);
 			else if (!s->ended_by_us_ns)
 				s->ended_by_us_ns = now;
@@ -299,6 +342,8 @@ static int wait_ms(const struct session *s)
 
 	if (s->deadline_ns && !s->paused && (!next || s->deadline_ns < next))
 		next = s->deadline_ns;
+	if (is_held_by_signals(s) && (!next || s->still.next_ns < next))
+		next = s->still.next_ns;
 	if (!next)
 		return -1;
 	now = rein_mono_ns();
@@ -315,6 +360,7 @@ static void look(struct session *s)
 
 	if (rein_mono_ns() >= s->orders_ns)
 		obey(s);
+	keep_still(s, rein_mono_ns());
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	if (rein_keep_look(&s->keeper, rein_mono_ns()) ||
 	    (limit && s->keeper.output_bytes > limit && !s->why))
@@ -408,6 +454,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 		r.end = WIFSIGNALED(st) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 		r.status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 	}
+	r.restless = r.end == REIN_BOX_STOPPED && s->still.never;
 	/* killed from outside, by whoever gave the order, before we came to it */
 	if (r.end == REIN_BOX_LOST && s->spec->watch &&
 	    s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP)
@@ -479,12 +526,17 @@ static void clear_up(struct session *s)
 	rein_keep_end(&s->keeper, s->ended ? s->end.status : 0, s->ended ? s->end.alive : 0);
 }
 
-/* The executor builds meanwhile and waits for this before it starts the command. */
-static int permit(const struct session *s, struct rein_err *err)
+/*
+ * The executor builds meanwhile and waits for this before it starts the command. The box is on the list: whoever stops
+ * boxes either finds it there, or has left an order before.
+ */
+static int permit(struct session *s, struct rein_err *err)
 {
 	if (s->spec->before_start && s->spec->before_start(s->spec->before_start_arg, err) < 0)
 		return -err->code;
-	send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_GO});
+	obey(s);
+	if (s->why == REIN_BOX_LOST)
+		send_note(s, &(struct rein_box_note){.kind = REIN_BOX_MSG_GO});
 	return 0;
 }
 
@@ -559,6 +611,8 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	s.door.control = &s.box->control;
 	s.door.relay = &s.console.relay;
 	s.door.paused = &s.paused;
+	s.console.hold = hold;
+	s.console.hold_arg = &s;
 	block_signals(&old, &s.signals);
 	rc = run(&s, ret, err);
 	rein_outlet_end(&s.outlet, 0);

@@ -239,7 +239,7 @@ int rein_live_find(int state_fd, const char *name, struct rein_live *ret, struct
 	return 0;
 }
 
-static pid_t parent_of(pid_t pid)
+pid_t rein_live_parent_of(pid_t pid)
 {
 	char path[64], text[512], *p;
 	ssize_t n;
@@ -260,13 +260,13 @@ int rein_live_pidfd(const struct rein_live *l)
 {
 	auto_close int fd = sys_pidfd_open(l->box, 0);
 
-	pid_t parent = fd < 0 ? -1 : parent_of(l->box);
+	pid_t parent = fd < 0 ? -1 : rein_live_parent_of(l->box);
 
 	/*
 	 * Its parent is the rein that holds the entry, or a runtime whose parent that is. Whoever was
 	 * inherited by somebody else dies by itself.
 	 */
-	if (parent <= 1 || (parent != l->rein && parent_of(parent) != l->rein))
+	if (parent <= 1 || (parent != l->rein && rein_live_parent_of(parent) != l->rein))
 		return -1;
 	return take_fd(&fd); /* [V2] */
 }

@@ -42,6 +42,8 @@ int rein_live_list(int state_fd, struct rein_live_list *ret, struct rein_err *er
 int rein_live_find(int state_fd, const char *name, struct rein_live *ret, struct rein_err *err);
 /* A descriptor of pid 1 of the box, certainly of it; -1: it is gone. */
 int rein_live_pidfd(const struct rein_live *l);
+/* Whoever is the parent of a process now; -1: it is gone. */
+pid_t rein_live_parent_of(pid_t pid);
 
 /* Tell its supervisor to look at its orders now. */
 void rein_live_poke(const struct rein_live *l);

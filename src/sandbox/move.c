@@ -296,17 +296,20 @@ static int remove_entry(int dir, const char *name, unsigned depth)
 
 /*
  * Empty a directory, in depth. Without the heap, because it also cleans up after running out of
- * memory: a handful of names at a time, from the start again until there are none.
+ * memory: a handful of names at a time, from the start again until there are none. What cannot be
+ * removed does not keep the rest, in whatever order the filesystem names them.
  */
 static int remove_tree(int dir, unsigned depth)
 {
 	char buf[2048] __attribute__((aligned(8)));
 	bool any = true;
+	int failed = 0;
 
 	while (any) {
 		long n;
 
 		any = false;
+		failed = 0;
 		if (lseek(dir, 0, SEEK_SET) < 0)
 			return -errno;
 		while ((n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0)
@@ -317,15 +320,14 @@ static int remove_tree(int dir, unsigned depth)
 				at += e->d_reclen;
 				if (is_dots(e->d_name))
 					continue;
-				any = true;
 				rc = remove_entry(dir, e->d_name, depth);
-				if (rc < 0)
-					return rc;
+				any |= rc == 0;
+				failed = failed ? failed : rc;
 			}
 		if (n < 0)
 			return -errno;
 	}
-	return 0;
+	return failed;
 }
 
 static int remove_named(int parent, const char *name)

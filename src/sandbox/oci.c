@@ -148,6 +148,8 @@ static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 			on_ready(s, &note, fds);
 		if (note.kind == REIN_BOX_MSG_STOPPED && !s->paused)
 			rein_console_stopped(&s->console, s->control, note.status);
+		if (note.kind == REIN_BOX_MSG_HELD && s->paused && s->spec->watch)
+			s->spec->watch->paused(s->spec->watch->arg, true);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
 		    note.kind == REIN_BOX_MSG_EXIT)
 			s->end = note;
@@ -208,6 +210,7 @@ static void kill_it(struct rein_ocirun *s, enum rein_box_end why)
 {
 	uint64_t end = rein_mono_ns() + KILL_NS;
 
+	s->killed = true;
 	if (s->why == REIN_BOX_LOST)
 		s->why = why;
 	if (s->init >= 0) {
@@ -238,11 +241,12 @@ static void pause_it(struct rein_ocirun *s, bool on)
 		s->unfrozen = !freezer || rein_cgroup_freeze(freezer, true, &ignored) < 0;
 	else if (freezer)
 		rein_cgroup_freeze(freezer, false, &ignored);
+	rein_still_begin(&s->still, now);
 	if (s->unfrozen && s->control >= 0)
 		send(s->control, &all, sizeof(all), MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (s->unfrozen)
 		rein_runtime_tell(s->backend, s->root.path, on ? "pause" : "resume", s->id, NULL);
-	if (s->spec->watch)
+	if (s->spec->watch && !(on && s->unfrozen && s->control >= 0)) /* then the executor says when */
 		s->spec->watch->paused(s->spec->watch->arg, on);
 	if (on) {
 		s->paused_ns = now;
@@ -253,6 +257,24 @@ static void pause_it(struct rein_ocirun *s, bool on)
 		s->deadline_ns += now - s->paused_ns;
 }
 
+static void keep_still(struct rein_ocirun *s, uint64_t now)
+{
+	const struct rein_box_note stop = {.kind = REIN_BOX_MSG_SIGNAL, .status = SIGSTOP, .sys = 2};
+
+	if (!s->paused || !s->unfrozen || s->control < 0 || !s->listed || now < s->still.next_ns)
+		return;
+	switch (rein_still_look(&s->still, s->supervisor.box, now)) {
+	case REIN_STILL_YES:
+		break;
+	case REIN_STILL_AGAIN:
+		send(s->control, &stop, sizeof(stop), MSG_NOSIGNAL | MSG_DONTWAIT);
+		break;
+	case REIN_STILL_NEVER:
+		kill_it(s, REIN_BOX_STOPPED);
+		break;
+	}
+}
+
 static void obey(struct rein_ocirun *s)
 {
 	enum rein_ordered order = s->spec->watch ? s->spec->watch->ask(s->spec->watch->arg) : REIN_BOX_GO;
@@ -261,6 +283,14 @@ static void obey(struct rein_ocirun *s)
 		kill_it(s, REIN_BOX_STOPPED);
 	else
 		pause_it(s, order == REIN_BOX_PAUSE);
+}
+
+static void hold(void *arg, bool still)
+{
+	if (still)
+		pause_it(arg, true);
+	else
+		obey(arg);
 }
 
 /* Which process its container's first one is, as the runtime has written down; 0: it has not. */
@@ -328,10 +358,11 @@ static void insist(struct rein_ocirun *s, const struct signalfd_siginfo *si)
 
 	if (si->ssi_signo != SIGTERM && si->ssi_signo != SIGHUP)
 		return;
-	if (!s->ended_by_us_ns)
-		s->ended_by_us_ns = now;
-	else if (now - s->ended_by_us_ns >= REIN_NS_PER_S)
+	/* what stands still does not hear it */
+	if (s->paused || (s->ended_by_us_ns && now - s->ended_by_us_ns >= REIN_NS_PER_S))
 		kill_it(s, REIN_BOX_CANCELLED);
+	else if (!s->ended_by_us_ns)
+		s->ended_by_us_ns = now;
 }
 
 static void on_signals(struct rein_ocirun *s)
@@ -402,6 +433,7 @@ static int attend(struct rein_ocirun *s, struct rein_err *err)
 		s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 		if (s->why != REIN_BOX_LOST)
 			continue;
+		keep_still(s, now);
 		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
 			kill_it(s, REIN_BOX_LIMIT);
 		else if (s->deadline_ns && !s->paused && now >= s->deadline_ns)
@@ -484,6 +516,8 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	s.door.control = &s.control;
 	s.door.relay = &s.console.relay;
 	s.door.paused = &s.paused;
+	s.console.hold = hold;
+	s.console.hold_arg = &s;
 	snprintf(s.pid_file, sizeof(s.pid_file), "%s/pid", bundle);
 	if (check(&s, err) < 0 || rein_runtime_installed(s.backend, err) < 0 || rein_keep_init(&s.keeper, spec, err) < 0)
 		return -err->code;

@@ -112,6 +112,52 @@ static char *text_path(const struct rein_bundle *b, uint32_t index)
 	return rein_asprintf("%s/text-%u", b->dir, index);
 }
 
+/*
+ * Where a path of the box is while the runtime has not put things together: in the innermost tree's place. A bind
+ * is made by the runtime from here, with all that is mounted below. What is frozen is what the tree around it shows.
+ */
+static void place_of(const struct rein_bundle *b, const char *target, char *to, size_t size)
+{
+	const char *in = NULL;
+
+	snprintf(to, size, "%s/rootfs%s", b->dir, target);
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+		const char *at = rein_plan_str(b->plan, m->target), *rest;
+
+		if ((m->kind != REIN_MOUNT_OVERLAY && m->kind != REIN_MOUNT_BIND) || !rein_path_within(target, at) ||
+		    (in && strlen(at) < strlen(in)))
+			continue;
+		in = at;
+		rest = target + (rein_streq(at, "/") ? 0 : strlen(at));
+		if (m->kind == REIN_MOUNT_OVERLAY)
+			snprintf(to, size, "%s/overlay-%u%s", b->dir, i, rest);
+		else
+			snprintf(to, size, "%s%s", rein_plan_str(b->plan, m->source), rest);
+	}
+}
+
+/* Is it hidden in the tree it lies in? Then nothing is there, and a runtime would make it to mount over it. */
+static bool is_masked(const struct rein_bundle *b, const char *target)
+{
+	const struct rein_plan_mount *in = NULL;
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
+		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
+
+		if ((m->kind == REIN_MOUNT_OVERLAY || (m->kind == REIN_MOUNT_BIND && !(m->flags & REIN_MOUNT_OPTIONAL))) &&
+		    rein_path_within(target, rein_plan_str(b->plan, m->target)))
+			in = m; /* what lies in another comes later */
+	}
+	if (!in || in->kind != REIN_MOUNT_OVERLAY || !in->mask)
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", rein_plan_str(b->plan, in->mask),
+		 target + strlen(rein_plan_str(b->plan, in->target)));
+	return lstat(path, &st) == 0 ? S_ISCHR(st.st_mode) : errno == ENOTDIR;
+}
+
 static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t index)
 {
 	const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[index];
@@ -121,9 +167,11 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 	/* whoever is root owns it, and could open it for himself */
 	static const char *const hidden[] = {"nosuid", "nodev", "mode=0000", "ro", NULL};
 	auto_free char *own = rein_asprintf("%s/overlay-%u", b->dir, index), *text = text_path(b, index);
+	char place[PATH_MAX];
 	struct stat st;
 
-	if ((m->flags & REIN_MOUNT_OPTIONAL || m->kind == REIN_MOUNT_FREEZE) && lstat(target, &st) < 0)
+	if ((m->flags & REIN_MOUNT_OPTIONAL || m->kind == REIN_MOUNT_FREEZE) &&
+	    (lstat(target, &st) < 0 || is_masked(b, target)))
 		return;
 	switch (m->kind) {
 	case REIN_MOUNT_OVERLAY:
@@ -132,8 +180,9 @@ static void put_mount(const struct rein_bundle *b, struct rein_json *j, uint32_t
 	case REIN_MOUNT_BIND:
 		put_bind(j, target, source, m->flags & REIN_MOUNT_RDONLY);
 		break;
-	case REIN_MOUNT_FREEZE: /* what cannot change is the same as outside */
-		put_bind(j, target, target, true);
+	case REIN_MOUNT_FREEZE: /* not what is outside: there nothing is hidden */
+		place_of(b, target, place, sizeof(place));
+		put_bind(j, target, place, true);
 		break;
 	case REIN_MOUNT_HIDE_DIR:
 		mount_row(j, target, "tmpfs", "tmpfs", hidden);
@@ -460,32 +509,6 @@ static int mount_system(const struct rein_bundle *b)
 		    mount_entry(root, e->d_name) < 0)
 			return -1;
 	return root < 0 ? -1 : 0;
-}
-
-/*
- * Where a path of the box is while the runtime has not put things together: in the innermost tree's place. A bind
- * is made by the runtime from here, with all that is mounted below.
- */
-static void place_of(const struct rein_bundle *b, const char *target, char *to, size_t size)
-{
-	const char *in = NULL;
-
-	snprintf(to, size, "%s/rootfs%s", b->dir, target);
-	for (uint32_t i = 0; i < b->plan->nmounts; i++) {
-		const struct rein_plan_mount *m = &rein_plan_mounts(b->plan)[i];
-		const char *at = rein_plan_str(b->plan, m->target), *rest;
-
-		if ((m->kind != REIN_MOUNT_OVERLAY && m->kind != REIN_MOUNT_BIND && m->kind != REIN_MOUNT_FREEZE) ||
-		    !rein_path_within(target, at) || (in && strlen(at) < strlen(in)))
-			continue;
-		in = at;
-		rest = target + (rein_streq(at, "/") ? 0 : strlen(at));
-		if (m->kind == REIN_MOUNT_OVERLAY)
-			snprintf(to, size, "%s/overlay-%u%s", b->dir, i, rest);
-		else
-			snprintf(to, size, "%s%s", rein_plan_str(b->plan, m->kind == REIN_MOUNT_BIND ? m->source : m->target),
-				 rest);
-	}
 }
 
 static int cover_socket(const struct rein_bundle *b, const char *target)

@@ -18,6 +18,15 @@ static bool ordered_to_stop(const struct rein_ocirun *s)
 	return s->spec->watch && s->spec->watch->ask(s->spec->watch->arg) == REIN_BOX_STOP;
 }
 
+/*
+ * The executor inside did not say how the command ended: if we had to kill it because nobody guarded it any more, or
+ * somebody did who gave no order, what the runtime says of that is not the command's end.
+ */
+static bool is_lost(const struct rein_ocirun *s)
+{
+	return s->killed || (s->backend->executor && s->ready);
+}
+
 static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein_box_result *ret)
 {
 	struct rein_box_result r = {
@@ -29,10 +38,11 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 		/* the executor saw whether 137 was a signal, the runtime only repeats the number */
 		r.end = WIFSIGNALED(s->end.status) ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 		r.status = WIFSIGNALED(s->end.status) ? 128 + WTERMSIG(s->end.status) : WEXITSTATUS(s->end.status);
-	} else if (s->why == REIN_BOX_LOST) {
+	} else if (s->why == REIN_BOX_LOST && !is_lost(s)) {
 		r.status = WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
 		r.end = r.status > 128 && r.status < 128 + NSIG ? REIN_BOX_SIGNALED : REIN_BOX_EXITED;
 	}
+	r.restless = s->why == REIN_BOX_STOPPED && s->still.never;
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	rein_result_usage(&r, ru);

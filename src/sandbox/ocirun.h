@@ -20,6 +20,7 @@
 #include "sandbox/ocibundle.h"
 #include "sandbox/outlet.h"
 #include "sandbox/runtime.h"
+#include "sandbox/still.h"
 #include "sandbox/supervise.h"
 
 struct rein_ocirun {
@@ -51,8 +52,10 @@ struct rein_ocirun {
 	struct rein_idle idle;
 	bool slept; /* for as long as it may be idle */
 	enum rein_box_end why;
+	bool killed; /* by us; why says for what */
 	bool paused, listed, ready;
 	bool unfrozen; /* paused, but not by its freezer */
+	struct rein_still still;
 	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
 };
 

@@ -9,17 +9,21 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/pack.h"
 #include "base/str.h"
 #include "sys/file.h"
 
 #define DIR_NAME "orders"
+#define CHANGING ".changing"
+#define PATIENCE_NS (10 * REIN_NS_PER_S)
 
 static const char *const kinds[] = {
 	[REIN_ORDERS_STOP] = "stop",
@@ -171,8 +175,13 @@ bool rein_orders_has(const struct rein_orders *o, enum rein_order_kind kind, con
 bool rein_orders_apply(const struct rein_orders *o, enum rein_order_kind kind, const char *agent,
 		       struct rein_order_text *ret)
 {
-	return rein_orders_has(o, kind, NULL, ret) ||
-	       (agent && *agent && rein_orders_has(o, kind, agent, ret));
+	bool of_all = rein_orders_has(o, kind, NULL, ret);
+
+	if (!of_all && !(agent && *agent && rein_orders_has(o, kind, agent, ret)))
+		return false;
+	if (ret)
+		ret->of_agent = !of_all;
+	return true;
 }
 
 int rein_orders_take_back(const struct rein_orders *o, enum rein_order_kind kind, const char *whom,
@@ -195,6 +204,39 @@ int rein_orders_take_back(const struct rein_orders *o, enum rein_order_kind kind
 			taken = 1;
 	}
 	return taken;
+}
+
+int rein_orders_hold(const struct rein_orders *o, struct rein_err *err)
+{
+	auto_close int dir = open_dir(o, true), fd = -1;
+	int rc;
+
+	if (dir >= 0)
+		fd = openat(dir, CHANGING, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return rein_err_errno(err, "open the orders");
+	do
+		rc = flock(fd, LOCK_SH);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 ? rein_err_errno(err, "lock the orders") : take_fd(&fd);
+}
+
+bool rein_orders_settled(const struct rein_orders *o)
+{
+	const uint64_t until_ns = rein_mono_ns() + PATIENCE_NS;
+	const struct timespec a_while = {.tv_nsec = 2000000};
+	auto_close int dir = open_dir(o, false), fd = -1;
+
+	/* where there is none, nobody ever changed anything */
+	fd = dir < 0 ? -1 : openat(dir, CHANGING, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (rein_mono_ns() >= until_ns)
+			return false;
+		nanosleep(&a_while, NULL);
+	}
+	return true;
 }
 
 enum rein_order rein_orders_read(const struct rein_orders *o, const char *id, const char *agent,

@@ -10,6 +10,9 @@
  *	pause-ID		this box stands still while the file is there
  *	safe-agent-HEX		new boxes of this agent change nothing ("safe-all": of everybody)
  *
+ * and beside them .changing, a lock: whoever changes what is real holds it, shared, from its last look at the
+ * orders to its end, so that whoever gave one can wait for those who looked before.
+ *
  * Each holds who gave it, when and why. stop and safe outlive the boxes: a person takes them back. Where
  * the state cannot be written any more, stop-all goes to a memory file system, /dev/shm/rein-UID.
  */
@@ -34,6 +37,7 @@ struct rein_order_text {
 	char who[64];
 	char when[32];
 	char why[256];
+	bool of_agent; /* it was given for one agent: only by that name it is taken back */
 };
 
 /* Where orders are looked for; state_dir tells states apart in the memory file system. */
@@ -53,6 +57,11 @@ bool rein_orders_has(const struct rein_orders *o, enum rein_order_kind kind, con
 /* Of everybody, or of this agent. */
 bool rein_orders_apply(const struct rein_orders *o, enum rein_order_kind kind, const char *agent,
 		       struct rein_order_text *ret);
+
+/* Before the last look: held until the descriptor is closed. Or negative. */
+int rein_orders_hold(const struct rein_orders *o, struct rein_err *err);
+/* After an order was given: has everybody who looked before ended? Waited for 10 s at most. */
+bool rein_orders_settled(const struct rein_orders *o);
 
 /* For a supervisor: what the orders for this box come to now. */
 enum rein_order rein_orders_read(const struct rein_orders *o, const char *id, const char *agent,

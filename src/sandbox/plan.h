@@ -161,6 +161,7 @@ enum rein_box_message {
 	REIN_BOX_MSG_READY,   /* confined; carries what has says, in the order of its bits */
 	REIN_BOX_MSG_EXEC,    /* sys: the command could not be executed */
 	REIN_BOX_MSG_STOPPED, /* status: the command was stopped by this signal */
+	REIN_BOX_MSG_HELD,    /* everybody has the signal that stops: nobody goes on past it */
 	REIN_BOX_MSG_SAMPLE,  /* cpu_ns, written so far by what runs now */
 	REIN_BOX_MSG_EXIT,    /* status as wait(2) gives it, usage */
 	REIN_BOX_MSG_GUEST,   /* guest was started; carries its terminal, if it has one */

@@ -254,6 +254,15 @@ static int add_named_sockets(struct rein_planitems *l, const struct rein_box_spe
 	return 0;
 }
 
+/* Is it a tree that is copied on write? What is mounted there then is our overlay. */
+static bool is_tree(const struct rein_box_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->nroots; i++)
+		if (rein_streq(spec->roots[i].real, path))
+			return true;
+	return false;
+}
+
 static int add_paths(struct rein_planitems *l, const struct rein_box_spec *spec, struct rein_err *err)
 {
 	for (size_t i = 0; i < spec->npaths; i++) {
@@ -271,8 +280,11 @@ static int add_paths(struct rein_planitems *l, const struct rein_box_spec *spec,
 			item.flags |= REIN_MOUNT_RDONLY | REIN_MOUNT_OPTIONAL;
 			break;
 		case REIN_PATH_RO:
-			/* A mount of its own is not part of the tree around it: take it along. */
-			item.kind = is_mount(r->path) ? REIN_MOUNT_BIND : REIN_MOUNT_FREEZE;
+			/*
+			 * A mount of its own is not part of the tree around it: take it along. Not what is
+			 * below one of our overlays: that has no mask.
+			 */
+			item.kind = is_mount(r->path) && !is_tree(spec, r->path) ? REIN_MOUNT_BIND : REIN_MOUNT_FREEZE;
 			item.source = r->path;
 			item.flags |= REIN_MOUNT_RDONLY;
 			break;

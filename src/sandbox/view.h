@@ -40,6 +40,7 @@ struct rein_view_opts {
 	bool whole_system;
 	bool offline; /* no network: package stores stay readable instead of becoming scratch */
 	char *const *rw, *const *ro, *const *hide, *const *scratch; /* NULL: none */
+	char *const *hide_names; /* globs of one component, hidden wherever they are; NULL: none */
 	uid_t uid;     /* effective; 0 hides what only root can read, too */
 	bool rootless; /* mounts need a user namespace first (not root, or no CAP_SYS_ADMIN) */
 	const char *mountinfo; /* NULL: this process's own */
@@ -50,6 +51,7 @@ struct rein_cow {
 	struct rein_strlist hide; /* absolute paths below it, hidden by name */
 	struct rein_strlist show; /* absolute paths the user named: no pattern hides them */
 	bool whole; /* part of --whole-system: patterns are not looked for in system directories */
+	bool found; /* a mount inside another tree: nobody asked for it */
 };
 
 struct rein_view_note {
@@ -81,5 +83,10 @@ int rein_view_add_path_(struct rein_view *v, const char *path, const char *sourc
 			enum rein_access access, bool is_dir);
 /* The innermost copy-on-write tree that holds path, or NULL. */
 struct rein_cow *rein_view_cow_of_(const struct rein_view *v, const char *path);
+/*
+ * A mask hides path in its tree: hide it, too, where a mount in a tree that is shown as it is shows it
+ * again. -1 when out of memory; paths are no longer sorted.
+ */
+int rein_view_hide_mounted_(struct rein_view *v, const char *path);
 
 #endif

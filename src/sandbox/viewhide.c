@@ -56,13 +56,13 @@ static bool is_hidden(const struct rein_view *v, const char *path)
 	return false;
 }
 
-/* System trees and mounts that lie in a hidden directory go with it. */
+/* Trees nobody asked for and mounts that lie in a hidden directory go with it. */
 static void drop_inside(struct rein_view *v, const char *path)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < v->ncow; i++) {
-		if (v->cow[i].whole && rein_path_within(v->cow[i].path, path))
+		if ((v->cow[i].whole || v->cow[i].found) && rein_path_within(v->cow[i].path, path))
 			rein_viewroots_done_(&v->cow[i]);
 		else
 			v->cow[kept++] = v->cow[i];
@@ -86,7 +86,7 @@ static int check_hidden(struct rein_viewplan *p, const char *path)
 	const char *inside = NULL, *what = NULL;
 
 	for (size_t i = 0; i < p->v->ncow; i++)
-		if (!p->v->cow[i].whole && rein_path_within(p->v->cow[i].path, path))
+		if (!p->v->cow[i].whole && !p->v->cow[i].found && rein_path_within(p->v->cow[i].path, path))
 			inside = p->v->cow[i].path, what = "which must be written to, ";
 	for (size_t i = 0; i < p->nitems; i++)
 		if (rein_path_within(p->items[i].path, path))
@@ -197,5 +197,54 @@ int rein_viewhide_aliases_(struct rein_viewplan *p)
 	for (size_t i = 0; i < p->v->ncow; i++)
 		if (!p->v->cow[i].whole && hide_aliases(p, p->v->cow[i].path, true) < 0)
 			return -p->err->code;
+	return 0;
+}
+
+/* Something mounted in a tree that is shown as it is, read-only: no mask covers it. */
+static struct rein_path_rule *bare_mount(const struct rein_view *v, const char *point)
+{
+	for (size_t i = 0; i < v->npaths; i++)
+		if (v->paths[i].access == REIN_PATH_RO && v->paths[i].source && (!point || rein_streq(v->paths[i].path, point)))
+			return &v->paths[i];
+	return NULL;
+}
+
+static bool is_shown(const struct rein_view *v, const char *path)
+{
+	const struct rein_cow *c = rein_view_cow_of_(v, path);
+
+	return c && rein_strlist_has(&c->show, path);
+}
+
+int rein_view_hide_mounted_(struct rein_view *v, const char *path)
+{
+	static const struct rein_view_opts here = {0};
+	const struct rein_viewplan p = {.opts = &here, .v = v, .mounts = v->mounts};
+	const struct rein_mount *own = bare_mount(v, NULL) ? rein_viewmounts_of_(&p, path) : NULL;
+	char inside[2 * PATH_MAX], alias[2 * PATH_MAX];
+
+	if (!own)
+		return 0;
+	rein_viewmounts_rebase_(path, own->point, own->root, inside, sizeof(inside));
+	for (size_t i = 0; i < v->mounts.n; i++) {
+		const struct rein_mount *m = &v->mounts.v[i];
+		struct rein_path_rule *rule = bare_mount(v, m->point);
+		struct stat st;
+
+		if (!rule || m->major != own->major || m->minor != own->minor)
+			continue;
+		if (rein_path_within(m->root, inside)) { /* all that is mounted there */
+			if (!is_shown(v, m->point))
+				rule->access = REIN_PATH_HIDE;
+			continue;
+		}
+		if (!rein_path_within(inside, m->root))
+			continue;
+		rein_viewmounts_rebase_(inside, m->root, m->point, alias, sizeof(alias));
+		/* nothing can be mounted on a link; its target is hidden */
+		if (!is_shown(v, alias) && lstat(alias, &st) == 0 && !S_ISLNK(st.st_mode) &&
+		    rein_view_add_path_(v, alias, NULL, REIN_PATH_HIDE, S_ISDIR(st.st_mode)) < 0)
+			return -1;
+	}
 	return 0;
 }

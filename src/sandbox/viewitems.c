@@ -180,17 +180,25 @@ int rein_viewitems_check_(struct rein_viewplan *p)
 	return check_hides(p);
 }
 
+/* By every tree around it: what is a tree of its own must not be missing in the one it is mounted in. */
+static int show(struct rein_viewplan *p, const char *path)
+{
+	for (size_t i = 0; i < p->v->ncow; i++)
+		if (rein_path_within(path, p->v->cow[i].path) && rein_strlist_add(&p->v->cow[i].show, path) < 0)
+			return rein_err_nomem(p->err);
+	return 0;
+}
+
 int rein_viewitems_apply_(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->nitems; i++) {
 		const struct rein_viewitem *it = &p->items[i];
-		struct rein_cow *c = rein_view_cow_of_(p->v, it->path);
 
 		if (it->kind == REIN_VIEW_SCRATCH &&
 		    rein_scratch_add(p->opts, p->v, it->path, p->err) < 0)
 			return -p->err->code;
-		if (it->kind != REIN_VIEW_SCRATCH && c && rein_strlist_add(&c->show, it->path) < 0)
-			return rein_err_nomem(p->err);
+		if (it->kind != REIN_VIEW_SCRATCH && show(p, it->path) < 0)
+			return -p->err->code;
 		if (it->kind == REIN_VIEW_RO &&
 		    rein_view_add_path_(p->v, it->path, NULL, REIN_PATH_RO, it->is_dir) < 0)
 			return rein_err_nomem(p->err);

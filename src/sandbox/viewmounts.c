@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glob.h"
 #include "sandbox/hide.h"
 #include "sandbox/hideindex.h"
 
@@ -138,6 +139,18 @@ static bool is_named(const struct rein_viewplan *p, const char *path, size_t n)
 	return false;
 }
 
+/* One component of a path, which goes on behind it. */
+static bool matches(const struct rein_viewplan *p, const char *name, size_t n)
+{
+	char one[NAME_MAX + 1];
+
+	snprintf(one, sizeof(one), "%.*s", (int)n, name);
+	for (char *const *g = p->opts->hide_names; g && *g; g++)
+		if (rein_glob_name(*g, one))
+			return true;
+	return rein_hide_name_matches(name, n);
+}
+
 /*
  * The index does not look into mounts, and a pattern covers what is mounted under its names too:
  * the length of the path that is hidden, or 0. Nothing is, where an option names it.
@@ -155,7 +168,7 @@ static size_t hidden_part(const struct rein_viewplan *p, const char *point, cons
 		bool secrets = n == 7 && memcmp(name, "secrets", 7) == 0;
 
 		s = name + n;
-		if (inner || rein_hide_name_matches(name, n) || (secrets && !*s))
+		if (inner || matches(p, name, n) || (secrets && !*s))
 			return is_named(p, point, part) || (inner && is_named(p, point, part - n - 1)) ? 0 : part;
 		if (rein_hide_name_no_entry(name, n))
 			return 0;
@@ -277,8 +290,12 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 		return hidden < 0 ? hidden : 0;
 	if (!why && is_alias(p, m))
 		why = "it shows what is elsewhere too";
-	if (!why)
-		return rein_viewroots_cow_(p, m->point, c->whole);
+	if (!why) {
+		if (rein_viewroots_cow_(p, m->point, c->whole) < 0)
+			return -p->err->code;
+		p->v->cow[p->v->ncow - 1].found = true;
+		return 0;
+	}
 	if (rein_viewmounts_kept_(p->v, m->point))
 		return 0;
 	if (rein_view_add_path_(p->v, m->point, m->point, REIN_PATH_RO, point_is_dir(m->point)) <

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -283,19 +282,40 @@ static int other_homes(const char *own, struct rein_strlist *ret)
 	return 0;
 }
 
+/* The home in a line of /etc/passwd, if it is this user's. */
+static const char *home_in_line(char *line, uid_t uid)
+{
+	enum { UID = 2, DIR_AT = 5 };
+	const char *field = NULL;
+	uint64_t it = 0;
+
+	for (int i = 0; i <= DIR_AT; i++) {
+		field = strsep(&line, ":");
+		if (!field || (i == UID && (!rein_parse_u64(field, UINT32_MAX, &it) || it != uid)))
+			return NULL;
+	}
+	return *field == '/' ? field : NULL;
+}
+
 /*
  * $HOME is what somebody said; the secrets lie where the account is at home. Of the local accounts
- * only: asking for others costs more than a run.
+ * only: asking for others costs more than a run. Not by fgetpwent(), which asks the kernel twice for
+ * every line where in the file it is.
  */
 static int account_home(uid_t uid, const char *own, struct rein_strlist *ret)
 {
 	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *pw;
+	auto_free char *line = NULL;
+	const char *home;
+	size_t size = 0;
 	int rc = 0;
 
-	while (f && rc == 0 && (pw = fgetpwent(f)))
-		if (pw->pw_uid == uid && pw->pw_dir[0] == '/' && !rein_streq(pw->pw_dir, own))
-			rc = expand_home(pw->pw_dir, ret);
+	while (f && rc == 0 && getline(&line, &size, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		home = home_in_line(line, uid);
+		if (home && !rein_streq(home, own))
+			rc = expand_home(home, ret);
+	}
 	if (f)
 		fclose(f);
 	return rc;

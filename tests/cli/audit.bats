@@ -19,6 +19,35 @@ log_file() { echo "$REIN_STATE/audit/00000001.log"; }
 	has "$(rein audit similar echo a)" 'a\x1b[31mred'
 }
 
+@test "what could not be started has an end on the record" {
+	run -127 rein run -- no-such-command-here
+	echo '#!/no/such/interpreter' >script
+	run -126 rein run -- ./script
+	local log
+	log=$(rein audit log)
+	has "$(grep no-such-command-here <<<"$log")" "exit 127"
+	has "$(grep '[.]/script' <<<"$log")" "exit 126"
+	hasnt "$log" running
+	has "$(rein audit log -t run.end --json)" "no-such-command-here: command not found"
+}
+
+@test "log: paths are found as people name them" {
+	mkdir -p src && echo a >src/a.c
+	rein run -q -- sh -c 'mkdir dist && echo x >dist/o'
+	eq named "[\"$W/dist\"]" "$(rein audit log -t effects --json -n 1 | field effects.paths)"
+	rein run -q -- sh -c 'echo b >src/a.c'
+	local glob
+	for glob in dist 'dist/**' '**/dist/**' "$W/dist" "$W/dist/**" 'w/di*'; do
+		has "$(rein audit log -p "$glob")" "mkdir dist"
+		hasnt "$(rein audit log -p "$glob")" "echo b"
+	done
+	for glob in a.c src/a.c 'src/*.c' '**/src/*.c' "$W/src" "$W/src/*.c" 'src/**'; do
+		has "$(rein audit log -p "$glob")" "echo b"
+		hasnt "$(rein audit log -p "$glob")" "mkdir dist"
+	done
+	for glob in rc/a.c dist/src; do has "$(rein audit log -p "$glob" 2>&1)" "nothing in the record"; done
+}
+
 @test "prune: kept for longer than there are times is kept" {
 	rein run -q -- true
 	printf 'segment-size=2K\n' >"$REIN_STATE/audit/config"

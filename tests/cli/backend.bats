@@ -55,6 +55,51 @@ none_left() {
 	done
 }
 
+@test "backends: what is made read-only shows nothing that is hidden" {
+	local b
+	mkdir sub; echo seen >.env; echo seen >sub/.env; echo f >sub/f
+	for b in $(some); do
+		run with "$b" -q --discard --writable --ro sub -- sh -c 'cat sub/.env; cat sub/f; echo x >sub/f'
+		hasnt "$output" seen; has "$output" f; has "$output" Read-only
+		printf 'version: 1\nworkspace:\n  readonly: [.]\n' >.rein.yaml
+		run with "$b" -q --discard --writable -- sh -c 'cat .env sub/.env; cat sub/f; echo x >sub/f'
+		rm .rein.yaml
+		hasnt "$output" seen; has "$output" f; has "$output" Read-only
+		command rein safe --enter -q
+		run with "$b" -q --discard --writable -- sh -c 'cat .env sub/.env; cat sub/f; echo x >sub/f'
+		command rein safe --lift -q
+		hasnt "$output" seen; has "$output" f; has "$output" Read-only
+	done
+}
+
+@test "backends: a canary at a hidden path stays hidden, and nothing is made there" {
+	local b
+	mkdir d; echo seen >.env; echo seen >d/n
+	for b in $(ours); do
+		run with "$b" -q --hold --writable --hide d --canary .env --canary d/n -- sh -c 'cat .env d/n; echo ran >made'
+		hasnt "$output" seen
+		eq "$b changes" "created made" "$(rein diff @ | grep '^created')"
+		rein discard -q @
+	done
+}
+
+@test "backends: a box whose first process somebody kills is lost, and rolled back whatever was asked" {
+	local b ended pid
+	for b in $(ours); do
+		rm -f "$T/out" "$T/err" # the last one's words are not this one's
+		command rein run --approve --backend "$b" --on-failure commit -- sh -c 'echo 1 >new; echo ready; sleep 60' 3>&- >"$T/out" 2>"$T/err" &
+		pid=$!
+		until_true 20 grep -q ready "$T/out" || die "$(cat "$T/err")"
+		# below rein, or below the runtime that is
+		kill -9 "$(pgrep -x rein-box -P "$pid,$(pgrep -P $pid -d ,)")"
+		ended=0; wait $pid || ended=$?
+		eq "$b status" 125 "$ended"
+		has "$(cat "$T/err")" "the box was lost"
+		[ ! -e new ] || die "$b: it was committed"
+		none_left
+	done
+}
+
 @test "backends: what is told of memory is the command's, not the runtime's" {
 	is_root && command -v runc >/dev/null || skip "no runc"
 	local kib
@@ -142,6 +187,7 @@ r = json.loads(sys.stdin.read().strip().split("\n")[-1])
 argvs = [x["argv"] for x in r["execs"]["list"]]
 assert ["cat"] in argvs and ["ls", "-d", "."] in argvs, argvs
 assert [x["path"] for x in r["refused"]["list"]] == ["/etc/made"], r["refused"]' <<<"$stderr"
+		rm -f "$T/out" "$T/err" # the last one's words are not this one's
 		command rein run -y --backend "$b" --json --watch --agent eve -p "$T/p.yaml" -- sh -c 'touch x; $(cat name) -c </dev/null; echo status $?; sleep 1' 3>&- >"$T/out" 2>"$T/err" &
 		local pid=$! st=0
 		until_true 10 grep -q "is paused" "$T/err" || die "$b: $(cat "$T/err")"
@@ -492,7 +538,7 @@ while True: a.append(b"x" * (4 << 20))'
 	local b
 	echo none >bird
 	for b in $(ours); do
-		: >"$T/out"
+		rm -f "$T/out" "$T/err" # the last one's words are not this one's
 		timeout 60 "$REIN_BUILD/rein" run -y --backend "$b" --canary bird -- sh -c 'cat bird; sleep 1; echo on' 3>&- >"$T/out" 2>"$T/err" &
 		local pid=$! st=0
 		until_true 10 grep -q "is paused" "$T/err" || die "$b: $(cat "$T/err")"

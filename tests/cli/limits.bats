@@ -107,6 +107,32 @@ f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
 	run -0 rein run -q --limit disk=20M --discard -- sh -c 'head -c 15M /dev/zero >f; rm f; head -c 15M /dev/zero >g'
 }
 
+@test "limit disk: files without a name count wherever they are kept: mapped, sent, in a process that is closed" {
+	cat >"$T/fill.py" <<-'END'
+	import array, ctypes, mmap, os, socket, sys, time
+	kept, (a, b) = [], socket.socketpair()
+	if sys.argv[1] == "closed":
+	    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+	for i in range(6):
+	    f = open("x", "w+b"); os.unlink("x")
+	    if sys.argv[1] == "mapped":
+	        f.truncate(10 << 20)
+	        m = mmap.mmap(f.fileno(), 10 << 20); m[:] = b"x" * (10 << 20); m.flush()
+	        kept.append(m); n = f.fileno(); f.close(); os.closerange(n, 60) # its own copy, too
+	        continue
+	    f.write(b"x" * (10 << 20)); f.flush()
+	    if sys.argv[1] == "sent":
+	        a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [f.fileno()]))]); f.close()
+	    kept.append(f)
+	time.sleep(20)
+	END
+	local how
+	for how in mapped sent closed; do
+		run timeout 30 rein run --approve --limit disk=20M -- python3 "$T/fill.py" $how
+		hit disk
+	done
+}
+
 @test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
 	hit disk

@@ -48,6 +48,34 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	eq none "no box is running" "$(rein ps)"
 }
 
+@test "ps: the columns stand below their names, whatever the network" {
+	need "kernel: it lacks what the gate needs" rein run -q --allow-host a.example -- true
+	start_box --allow-host a.example -- sleep 79
+	local table head row
+	table=$(rein ps)
+	head=$(sed -n 1p <<<"$table") row=$(sed -n 2p <<<"$table")
+	head=${head%%STATE*} row=${row%%running*}
+	eq column ${#head} ${#row}
+	has "$row" restricted
+	end_boxes
+}
+
+@test "ps: fits the window, and what matters most goes last" {
+	local width l
+	start_box --agent claude --task bug-7 -- sh -c 'sleep 77; # a long command line that does not fit into a window'
+	has "$(rein ps)" "not fit into a window"
+	for width in 40 60 80 100 130; do
+		run -0 env COLUMNS=$width rein ps
+		for l in "${lines[@]}"; do [ ${#l} -le $width ] || die "${#l} of $width columns: $l"; done
+		has "$output" "$(boxes)"
+		has "$output" running
+		has "$output" "sh -c"
+		[ $width -lt 80 ] || has "$output" claude
+		[ $width -lt 130 ] || has "$output" bug-7
+	done
+	end_boxes
+}
+
 @test "ps: a rein that was killed leaves nothing in the list" {
 	start_box -- sleep 79
 	kill -9 $last
@@ -94,6 +122,69 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	end_boxes
 }
 
+@test "pause: who continues rein does not continue the box" {
+	local id
+	start_box --discard -- sh -c 'while :; do echo x; sleep 0.05; done'
+	id=$(boxes)
+	run -0 rein pause "$id"
+	local size; size=$(rein stats --json "$id" | field written_bytes)
+	kill -CONT $last
+	kill -TSTP $last
+	kill -CONT $last
+	sleep 0.5
+	eq written "$size" "$(rein stats --json "$id" | field written_bytes)"
+	run -0 rein resume "$id"
+	sleep 0.5
+	[ "$(rein stats --json "$id" | field written_bytes)" -gt "$size" ] || die "it does not go on"
+	end_boxes
+}
+
+@test "pause: whoever started it can end it" {
+	local b ended
+	for b in box $(is_root && command -v crun >/dev/null && echo oci:crun); do
+		start_box --backend "$b" --commit -- sh -c 'echo 1 >new; sleep 86'
+		run -0 rein pause "$(boxes)"
+		kill -TERM $last
+		until_true 10 has_boxes 0 || die "it waits for somebody to resume it"
+		ended=0; wait $last || ended=$?
+		eq status 137 "$ended"
+		[ ! -e new ]
+		has "$(cat "$T/err")" cancelled
+		: >"$T/err"
+	done
+}
+
+@test "pause: a box that has itself continued by the kernel is not let go on" {
+	cat >restless.py <<-'END'
+	import ctypes, signal, time
+	libc = ctypes.CDLL(None)
+	signal.signal(signal.SIGCONT, lambda *_: None)
+	event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT)
+	timer = ctypes.c_void_p()
+	assert libc.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0
+	assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 50000000, 0, 50000000), None) == 0
+	while True:
+	    time.sleep(0.01)
+	    print("x", flush=True)
+	END
+	local id b
+	for b in box $(is_root && command -v crun >/dev/null && echo oci:crun); do
+		start_box --backend "$b" -- python3 restless.py
+		id=$(boxes)
+		sleep 0.3
+		run -0 rein pause "$id"
+		# ended, or held: a stop may have come between the timer and its signal, which is the timer's end
+		stands() { has_boxes 0 || { local n; n=$(wc -l <"$T/out"); sleep 1; [ "$n" = "$(wc -l <"$T/out")" ]; }; }
+		until_true 5 stands || die "it goes on: $(wc -l <"$T/out") lines"
+		if has_boxes 0; then
+			eq status 119 "$(wait $last; echo $?)"
+			has "$(cat "$T/err")" "did not stand still"
+		fi
+		end_boxes
+		: >"$T/err"
+	done
+}
+
 @test "pause: caught between vfork and exec, again and again" {
 	local id
 	start_box --discard -- sh -c 'while :; do echo x; sleep 0.001; done' # dash starts its commands by vfork
@@ -128,7 +219,7 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	has_boxes 1
 	run -119 rein run --agent a -- true
 	has "$output" "odd behaviour"
-	has "$output" "rein start"
+	has "$output" "rein start --agent a"
 	run -0 rein run --agent b -q -- true
 	run -0 rein stop --all --reason drill
 	has "$output" "stopped: 1 box with"
@@ -144,6 +235,39 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -125 rein stop
 	run -125 rein stop --all --agent x
 	has "$(rein audit log --type stop --json)" drill
+}
+
+@test "stop, safe: a commit that began before is waited for, one that did not look yet changes nothing" {
+	mkdir w && cd w
+	local lock=$REIN_STATE/orders/.changing way waiting
+	mkdir -p "${lock%/*}"
+	for way in "stop --all" "safe --enter"; do
+		# somebody commits: the order is given at once, and answered when he is done
+		flock -s "$lock" sh -c "sleep 0.4; touch '$T/done'" 3>&- &
+		until_true 5 bash -c "! flock -xn '$lock' true"
+		run -0 rein $way
+		[ -e "$T/done" ] || die "$way did not wait"
+		rm "$T/done"
+		wait
+		rein start -q
+		rein safe --lift -q
+		# somebody is about to commit: he has the lock after the order was given, and looks then
+		flock -x "$lock" timeout 20 sh -c "until [ -e '$T/go' ]; do sleep 0.02; done" 3>&- &
+		until_true 5 bash -c "! flock -sn '$lock' true"
+		command rein run --commit -- sh -c 'echo x >f' >"$T/out" 2>&1 3>&- &
+		waiting=$!
+		until_true 5 bash -c "ls -l /proc/$waiting/fd | grep -q changing"
+		command rein $way >/dev/null 3>&- &
+		until_true 5 bash -c "ls '${lock%/*}' | grep -q -- '-all$'"
+		touch "$T/go"
+		wait $waiting && die "committed: $(cat "$T/out")"
+		has "$(cat "$T/out")" "nothing was changed"
+		wait
+		[ ! -e f ] || die "changed after $way"
+		rm "$T/go"
+		rein start -q
+		rein safe --lift -q
+	done
 }
 
 @test "stop, start, safe: whom no order can reach is not said to be stopped" {
@@ -167,6 +291,29 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	eq named "$long" "$(rein safe --json | field safe_mode.0.agent)"
 	run -0 rein safe --lift --agent "$long"
 	run -125 rein run --agent "n$long" -- true
+}
+
+@test "stop and safe mode: what a refusal says to do is what lifts it" {
+	local long of lift
+	printf -v long 'r%.0s' {1..250}
+	for of in "" "--agent eve"; do
+		# shellcheck disable=SC2086
+		rein stop ${of:---all} --reason "$long" >/dev/null
+		run -119 rein run --agent eve -- true
+		lift=$(sed -n 's/.*until: rein //p' <<<"$output")
+		# shellcheck disable=SC2086
+		has "$(rein $lift)" "may run again"
+		run -0 rein run -q --agent eve -- true
+		# shellcheck disable=SC2086
+		rein safe --enter $of --reason "$long" >/dev/null
+		run -2 rein run --agent eve -- sh -c 'echo x >new'
+		eq changed "rein safe --lift${of:+ $of}" "$(sed -n 's/.*lifts it: \(.*\))$/\1/p' <<<"$output")"
+		run -120 rein run --agent eve --net host -- true
+		lift=$(sed -n 's/.*lifts it: rein //p' <<<"$output")
+		# shellcheck disable=SC2086
+		has "$(rein $lift)" "is lifted"
+		run -0 rein run -q --agent eve -- true
+	done
 }
 
 @test "stop: a paused box dies too" {
@@ -222,6 +369,27 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	has "$output" "no disk"
 }
 
+@test "kill, stop: a box that no order can be written for dies all the same, also one that is paused" {
+	start_box -- sleep 84.$MARK
+	rm -rf "$REIN_STATE/orders"; echo >"$REIN_STATE/orders"
+	run -0 rein kill "$(boxes)"
+	has "$output" "could not be written down"
+	run pgrep -f "^sleep 84.$MARK"
+	eq dead 1 "$status"
+	local ended=0
+	wait $last || ended=$?
+	eq lost 125 "$ended"
+	echo secret >canary
+	start_box --canary canary -- sh -c 'cat canary; sleep 84'
+	until_true 10 grep -q "is paused" "$T/err" || die "$(cat "$T/err")"
+	ended=0
+	run -0 rein stop --all
+	wait $last || ended=$?
+	eq stopped 119 "$ended"
+	rein start -q
+	rm "$REIN_STATE/orders"
+}
+
 @test "stop: a hundred boxes with a thousand processes, dead and verified" {
 	local i
 	for ((i = 0; i < 100; i++)); do
@@ -253,4 +421,48 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	run -0 rein run -q --max-boxes 2 --queue 10s -- true
 	run -125 rein run --max-boxes 1 --queue 100ms -- true
 	end_boxes
+}
+
+@test "max-boxes: checks before a commit run in the place of their command" {
+	printf 'version: 1\nvalidate: ["true"]\n' >"$T/p.yaml"
+	start_box -p "$T/p.yaml" --max-boxes 1 --commit -- sh -c 'echo 1 >worked; sleep 1'
+	local first=$last ended=0
+	start_box -- sleep 86
+	wait $first || ended=$?
+	eq status 0 "$ended"
+	[ -e worked ] || die "its work is lost: $(cat "$T/err")"
+	end_boxes
+}
+
+@test "stop, safe: what waits when the order comes does not begin, what is done is not committed" {
+	local order requests
+	eves() { command rein audit log --json | grep -c '"eve"' || true; }
+	later_than() { [ "$(eves)" -gt "$1" ]; }
+	for order in "stop --agent eve" "safe --enter --agent eve"; do
+		start_box -- sleep 2
+		requests=$(eves)
+		rein run --agent eve --max-boxes 1 --queue 20s --commit -- sh -c 'echo 1 >waited' 3>&- >"$T/out" 2>&1 &
+		local waits=$! status=0
+		until_true 10 later_than "$requests" # on the record: it was admitted, and looked at safe mode
+		# shellcheck disable=SC2086
+		run -0 command rein $order
+		wait $waits || status=$?
+		eq "$order" 119 "$status"
+		has "$(cat "$T/out")" "--agent eve" # who takes it back must say whose it is
+		[ ! -e waited ] || die "it ran after: $order"
+		rein start -q --agent eve
+		rein safe -q --lift --agent eve
+		wait
+	done
+	start_box --agent eve --commit -- sh -c 'echo 1 >done; sleep 1'
+	local ended=0
+	run -0 rein safe --enter --agent eve
+	wait $last || ended=$?
+	eq status 119 "$ended"
+	has "$(cat "$T/err")" "nothing was changed: safe mode began"
+	[ ! -e "done" ]
+	eq state held "$(state_of "$(newest)")"
+	# a person's word stands above it
+	run -0 rein commit "$(newest)"
+	[ -e "done" ]
 }

@@ -222,6 +222,20 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	[ ! -e made ]
 }
 
+@test "--idle-timeout: also the output of a process that nobody may look into keeps it alive" {
+	local closed='import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)' # PR_SET_DUMPABLE
+	run -0 rein run -q --idle-timeout 2s -- python3 -c "$closed
+for i in range(8): time.sleep(0.5); print(i, flush=True)"
+	run -124 timeout -s KILL 20 bash -c 'rein run -q --idle-timeout 2s -- python3 -c "$1"' bash "$closed; time.sleep(60)"
+}
+
+@test "--idle-timeout: orphans that end and signals to the first process keep nobody alive" {
+	local text
+	for text in 'while :; do (sleep 0.1 &); sleep 0.3; done' 'while :; do kill -USR1 1; sleep 0.3; done'; do
+		run -124 timeout -s KILL 30 bash -c 'rein run -q --idle-timeout 2s -- sh -c "$1"' bash "$text"
+	done
+}
+
 @test "environment: passes, without secrets; --env passes and sets; PWD is right" {
 	export PLAIN=plain MY_TOKEN=t AWS_SECRET_ACCESS_KEY=s DB_PASSWORD=p OPENAI_API_KEY=k SSH_AUTH_SOCK=/x \
 		HARMLESS=ghp_0123456789012345678901234567890123456789 DATABASE_URL=postgres://u:pw@h/d MULTI=$'two\nlines'

@@ -73,6 +73,25 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	eq ls $'a\nnew\nother' "$(ls)"
 }
 
+@test "the question: s, and then it cannot be committed: what was not chosen is named, too" {
+	local id rest
+	echo 1 >one
+	(
+		until [ -n "$(ls "$REIN_STATE/txn" 2>/dev/null)" ]; do sleep 0.05; done
+		sleep 0.3
+		echo out >one
+	) &
+	run -123 on_tty "ommit=>s" "one [y/n]=>y" "two [y/n]=>n" -- rein run -- sh -c 'sleep 1; echo 2 >>one; echo 2 >two'
+	wait
+	has "$output" "one: modified here, changed outside"
+	rest=$(rein log --ids --state held -n 1)
+	has "$output" "the rest is held as $rest"
+	id=$(rein log --ids --state held | tail -n 1)
+	rein discard -q "$id"
+	run -0 rein commit "$rest"
+	eq all "out 2" "$(cat one two | xargs)"
+}
+
 @test "no question when nothing changed, with --commit, --hold, -q, or when stdin is no terminal" {
 	run -0 on_tty -- rein run -- true
 	hasnt "$output" "iscard"

@@ -242,12 +242,56 @@ tree() {
 	[[ $output != *seen* && $output == *ran* ]]
 }
 
+@test "mounts inside the workspace: what a policy hides by name is hidden when it is a mount, too" {
+	privileged
+	mkdir -p vault a/vault-2; printf 'version: 1\nworkspace:\n  hidden: ["vault*"]\n' >.rein.yaml
+	run unshare -m sh -c "for d in vault a/vault-2; do mount -t tmpfs none \$d && echo seen >\$d/f || exit; done
+		$REIN run -q --approve --discard -- sh -c 'cat vault/f a/vault-2/f; echo ran'
+		$REIN run -q --approve --discard --ro vault -- sh -c 'sed s/seen/shown/ vault/f'
+		$REIN run -q --approve --discard --rw a/vault-2 -- sh -c 'sed s/seen/too/ a/vault-2/f'"
+	[[ $output != *seen* && $output == *ran* && $output == *shown*too* ]]
+}
+
+@test "mounts inside the workspace: what is hidden by its path is hidden when it is a mount, too" {
+	privileged
+	mkdir -p m/deep ssh "$HOME/.ssh"; echo seen >"$HOME/.ssh/id"
+	run unshare -m sh -c "mount --bind $HOME/.ssh ssh && mount -t tmpfs none m && mkdir m/deep && mount -t tmpfs none m/deep &&
+		echo seen >m/f && echo seen >m/deep/f &&
+		$REIN run -q --approve --discard --hide m -- sh -c 'cat ssh/id m/f m/deep/f; echo ran'
+		$REIN run -q --approve --discard --hide m --rw m/deep -- true"
+	[[ $output != *seen* && $output == *ran*"which is hidden"* ]]
+}
+
+@test "mounts inside the workspace: what shows a part of it again hides the same there" {
+	privileged
+	mkdir -p sub/secrets/d again one m "$D/data" data; touch file
+	for f in sub/.env sub/secrets/d/f .env "$D/data/.env"; do echo seen >"$f"; done
+	echo plain >sub/plain
+	ln -s m/conf .env.link
+	run unshare -m sh -c "mount --bind sub again && mount --bind sub/secrets/d one && mount --bind .env file &&
+		mount --bind $D/data data && mount -t tmpfs none m && echo seen >m/conf &&
+		$REIN run -q --approve --discard --rw $D/data --writable -- sh -c 'cat again/.env again/secrets/d/f one/f file data/.env m/conf; cat again/plain; echo ran'
+		$REIN run -q --approve --discard --writable --ro file -- sh -c 'sed s/seen/shown/ file'"
+	[[ $output != *seen* && $output == *plain?ran* && $output == *shown* ]]
+}
+
 @test "mounts inside the workspace: without root the refusal says what to do" {
 	[ -n "$AS" ] || skip "as an ordinary user"
 	mkdir mnt; own
 	run unshare -m sh -c "mount -t tmpfs none mnt && $AS $REIN run -q -- true"
 	[ "$status" = 125 ]
 	[[ $output == *"$D/proj/mnt"* && $output == *"run as root"* ]]
+}
+
+@test "a tree that is a mount of its own is masked also where it is read-only" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount"
+	run unshare -m sh -c "mount -t tmpfs none . && cd $D/proj && echo seen >.env && echo f >f && chmod 755 . &&
+		printf 'version: 1\nworkspace:\n  readonly: [.]\n' >.rein.yaml
+		${AS:+chown -R 65534:65534 .}
+		$AS $REIN run -q --approve --discard --writable -- sh -c 'cat .env; echo x >f; cat f; echo policy'
+		rm .rein.yaml
+		$AS $REIN run -q --approve --discard --writable --ro . -- sh -c 'cat .env; echo x >f; cat f; echo option'"
+	[[ $output != *seen* && $output == *Read-only*f?policy*Read-only*f?option ]]
 }
 
 @test "the whole system, or what an ordinary user can write of it" {

@@ -157,13 +157,45 @@ print("all")'
 	[ -e new ]
 }
 
+@test "violations: a canary that is not there, or is no file, is refused" {
+	mkdir dir
+	run -125 rein run --canary none -- true
+	has "$output" "canary 'none'"
+	run -125 rein run --canary dir -- true
+	has "$output" "'dir' is none"
+	# a policy is for many projects
+	ln -s nowhere link
+	printf 'version: 1\nworkspace: {canary: [none, "*"]}\n' >"$T/p.yaml"
+	run -0 rein run -p "$T/p.yaml" -- true
+}
+
+@test "violations: what is done after a person lifted safe mode leads to it again, in the same box" {
+	echo 1 >c1; echo 2 >c2
+	command rein run -y --agent eve --canary c1 --canary c2 -- sh -c 'cat c1; until [ -e /tmp/go ]; do sleep 0.1; done; cat c2; sleep 60' \
+		3>&- >"$T/out" 2>"$T/err" &
+	until_true 10 grep -q "is paused" "$T/err" || die "$(cat "$T/err")"
+	local id; id=$(rein ps --json | field boxes.0.id)
+	run -0 rein safe --lift --agent eve
+	run -0 rein resume "$id"
+	eq off "safe mode is off" "$(rein safe)"
+	run -0 rein attach "$id" -- touch /tmp/go
+	again() { [ "$(grep -c "is paused" "$T/err")" = 2 ]; }
+	until_true 10 again || die "it goes on: $(cat "$T/err")"
+	eq state paused "$(rein ps --json | field boxes.0.state)"
+	has "$(rein safe)" eve
+	rein kill "$id"
+	wait
+	rein safe --lift --agent eve -q
+}
+
 @test "violations: more than three of medium severity" {
 	local i
 	for i in 1 2 3; do run -122 rein run --agent mal --limit output=10 -- yes; done
 	eq off "safe mode is off" "$(rein safe)"
 	run -122 rein run --agent mal --limit output=10 -- yes
-	has "$output" "safe mode is on for agent mal"
+	has "$output" "safe mode is on for agent mal; lift it: rein safe --lift --agent mal"
 	run -2 rein run --agent mal -- sh -c 'echo x >new'
+	has "$output" "lifts it: rein safe --lift --agent mal"
 	rein safe --lift --agent mal -q
 	run -122 rein run --agent mal --limit output=10 -- yes
 	run -0 rein run -q --agent mal -- sh -c 'echo x >new'

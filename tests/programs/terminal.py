@@ -203,6 +203,28 @@ def stopped_and_continued():
     s.wait()
 
 
+def stands_still_meanwhile():
+    """Whatever a command left running stands still while rein is stopped, and its time does."""
+    s = Session("bash", "--norc", "--noprofile", "-i")
+    s.expect(rb"prompt> ")
+    s.say("$REIN run --approve --discard -q --timeout 4s -- sh -c 'while :; do echo x >>x; sleep 0.05; done & sleep 1; "
+          "kill -STOP $$; echo go''es on; sleep 20'", rb"Stopped")
+    s.say("n() { cat $REIN_STATE/txn/*/r0/upper/x | wc -l; }; a=$(n); sleep 5; b=$(n); echo $((a > 5)) $((b - a)) mo''re",
+          rb"1 0 more")
+    s.say("fg; echo sta''tus=$?", rb"goes on\r\n")
+    s.expect(rb"status=124")
+    s.send("exit\n")
+    s.wait()
+
+
+def nobody_to_continue_it():
+    """A script of a session without job control: nobody could continue rein, so a command that stops itself goes on."""
+    s = Session("sh", "-c", "$REIN run --approve --discard -q --timeout 10s -- sh -c 'kill -STOP $$; echo go''es on'; echo sta''tus=$?")
+    s.expect(rb"goes on\r\n")
+    s.expect(rb"status=0")
+    s.wait()
+
+
 def from_the_background():
     """^Z, bg, fg: a shell sends no signal to a job that runs; and a stop that was nobody's at the terminal."""
     s = Session("bash", "--norc", "--noprofile", "-i")
@@ -381,6 +403,8 @@ TESTS = [
     ("an interactive shell with job control", job_control, []),
     ("^Z and fg at the shell outside", stopped_and_continued, []),
     ("^Z, bg and fg at the shell outside", from_the_background, []),
+    ("a box stands still while rein is stopped", stands_still_meanwhile, []),
+    ("a stop that nobody could end", nobody_to_continue_it, []),
     ("window size", window_size, []),
     ("no echo of passwords", no_echo, []),
     ("raw bytes", raw_bytes, []),

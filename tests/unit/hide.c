@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -219,6 +222,113 @@ static void other_names_of_a_secret_are_hidden(void **state)
 	result_done(&r);
 }
 
+/* Each excuse at its edge: what is only nearly a branch, an environment or a named path is hidden. */
+static void an_excuse_covers_nothing_beside_it(void **state)
+{
+	static const char *const near[] = {"ws-.env", "xs/.env", "ws/named"};
+	char shown[3][128], target[42];
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/.env");
+	file("ws/.env.d/ten-letter"); /* as long as pyvenv.cfg */
+	file("ws/named/x.key");	      /* only what is in secrets is shown with its directory */
+	file("ws/lost/OLD-");	      /* as long as HEAD, objects, refs; and refs alone is no repository */
+	file("ws/lost/objectz");
+	file("ws/lost/refs/heads/y.key");
+	assert_int_equal(truncate(at("ws/lost/refs/heads/y.key"), 41), 0);
+	file("ws/bare/HEAD");
+	dir("ws/bare/objects");
+	dir("ws/bare/refs");
+	memset(target, 'x', sizeof(target) - 1); /* a link as long as a ref */
+	target[sizeof(target) - 1] = '\0';
+	assert_int_equal(symlink(target, at("ws/bare/refs/l.key")), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
+		snprintf(shown[i], sizeof(shown[i]), "%s", at(near[i]));
+	o.show = (char *[]){shown[0], shown[1], shown[2], NULL};
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", ".env.d", "bare/refs/l.key", "lost/refs/heads/y.key", "named/x.key");
+	result_done(&r);
+}
+
+static void names_of_a_policy_are_hidden_everywhere(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/a/b/token.txt");
+	file("ws/a/vault/x");
+	file("ws/a/other");
+	r = hide(&o, "ws");
+	assert_int_equal(r.list.paths.n, 0);
+	result_done(&r);
+	o.names = (char *[]){(char *)(uintptr_t) "token.*", (char *)(uintptr_t) "vault", NULL};
+	r = hide(&o, "ws"); /* an index made without them does not count */
+	EXPECT(&r.list.paths, "a/b/token.txt", "a/vault");
+	result_done(&r);
+}
+
+static void of_a_whole_system_programs_own_files_are_not_searched(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	assert_false(rein_hide_searches("/usr/share/x", NULL));
+	assert_false(rein_hide_searches("/usr", "/srv/p"));
+	assert_true(rein_hide_searches("/usrx", NULL));
+	assert_true(rein_hide_searches("/srv/p", NULL));
+	assert_true(rein_hide_searches("/usr/src/p/x", "/usr/src/p"));
+	assert_false(rein_hide_searches("/usr/src/p/x", "/srv/usr"));
+	/* this tree lies in one of them, and none of them in it */
+	file("ws/.env");
+	file("ws/usr/x.key");
+	o.whole = true;
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, ".env", "usr/x.key");
+	assert_true(r.list.links);
+	result_done(&r);
+}
+
+static void what_was_forgotten_is_read_again(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/a/.env");
+	wait_out_the_grain();
+	for (int i = 0; i < 3; i++) {
+		r = hide(&o, "ws");
+		assert_int_equal(r.list.nread, i == 1 ? 0 : 2);
+		result_done(&r);
+		if (i == 1)
+			rein_hide_forget(o.state_dir, at("ws"));
+	}
+}
+
+/* One of this name is a way into a directory called secrets, also while that is not there yet. */
+static void a_link_called_secrets_is_hidden_with_its_target(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	dir("ws/conf");
+	assert_int_equal(symlink("../vault", at("ws/conf/secrets")), 0);
+	file("ws/other/secrets"); /* a plain file of that name is not */
+	wait_out_the_grain();
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "conf/secrets");
+	result_done(&r);
+	file("ws/vault/db");
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "conf/secrets", "vault");
+	result_done(&r);
+}
+
 static void every_hidden_file_is_hidden_under_its_other_names(void **state)
 {
 	static const char *const named[3] = {"ws/by/option", "ws/by/dir", "ws/.rein-0"};
@@ -342,11 +452,14 @@ static void fresh_directories_are_read_again(void **state)
 	bool seen = false;
 
 	(void)state;
+	dir("ws/d"); /* not the tree itself, which is looked at in another way */
+	wait_out_the_grain();
 	for (int i = 0; i < 200 && !seen; i++) { /* a busy machine may be too slow to be fresh */
 		struct result r;
 		char name[64];
 
-		snprintf(name, sizeof(name), "ws/d%d/x", i);
+		/* a directory more, or what is known would not be written down again */
+		snprintf(name, sizeof(name), "ws/d/%d/x", i);
 		file(name);
 		r = hide(&o, "ws");
 		result_done(&r);
@@ -355,6 +468,71 @@ static void fresh_directories_are_read_again(void **state)
 		result_done(&r);
 	}
 	assert_true(seen);
+}
+
+/* How much an ordinary user with this group besides the own finds hidden. */
+static int hidden_for(gid_t group)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct rein_hide_list l = REIN_HIDE_LIST_INIT;
+		struct rein_err err = {0};
+		char *mask = NULL;
+		struct rein_hide_opts o;
+
+		if (setgroups(1, &group) < 0 || setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+			_exit(99);
+		o = options();
+		_exit(rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0 ? 98 : (int)l.paths.n);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A directory that was closed is open to who has got another group, and nothing about it has changed. */
+static void a_closed_directory_is_looked_at_again(void **state)
+{
+	const gid_t team = 64242;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	file("ws/team/.env");
+	assert_int_equal(chown(at("ws/team"), 0, team), 0);
+	assert_int_equal(chmod(at("ws/team"), 0770), 0);
+	assert_int_equal(chmod(top, 0755), 0);
+	assert_int_equal(chown(at("state"), 65534, 65534), 0);
+	wait_out_the_grain();
+	assert_int_equal(hidden_for(65534), 0);
+	assert_int_equal(hidden_for(65534), 0);
+	assert_int_equal(hidden_for(team), 1);
+	assert_int_equal(hidden_for(team), 1);
+}
+
+/* Without a descriptor left nothing is found: that is not the same as nothing to be hidden. */
+static void running_out_of_descriptors_is_a_failure(void **state)
+{
+	struct rein_hide_list l = REIN_HIDE_LIST_INIT;
+	struct rein_hide_opts o = options();
+	struct rein_err err = {0};
+	struct rlimit kept, few;
+	char *mask = NULL;
+	int next, rc;
+
+	(void)state;
+	file("ws/.env");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
+	next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(next >= 0);
+	close(next);
+	few = (struct rlimit){.rlim_cur = (rlim_t)next + 1, .rlim_max = kept.rlim_max}; /* for the tree itself */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	rc = rein_hide_mask(&o, at("ws"), &mask, &l, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+	assert_true(rc < 0);
 }
 
 static char *index_path(void)
@@ -369,6 +547,116 @@ static char *index_path(void)
 			snprintf(path, sizeof(path), "%s/%s", at("state/index"), e->d_name);
 	closedir(d);
 	return path;
+}
+
+/* The same number of secrets and directories, under other names; and one more directory. */
+static void renamed_secrets_and_directories_are_found(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	file("ws/a/.env");
+	file("ws/a/sub/x.key");
+	wait_out_the_grain();
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "a/.env", "a/sub/x.key");
+	result_done(&r);
+	assert_int_equal(rename(at("ws/a/.env"), at("ws/a/.env.old")), 0);
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "a/.env.old", "a/sub/x.key");
+	result_done(&r);
+	assert_int_equal(rename(at("ws/a/sub"), at("ws/a/tub")), 0);
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "a/.env.old", "a/tub/x.key");
+	result_done(&r);
+	wait_out_the_grain();
+	r = hide(&o, "ws");
+	result_done(&r);
+	file("ws/a/zoo/deep/y.key");
+	r = hide(&o, "ws");
+	EXPECT(&r.list.paths, "a/.env.old", "a/tub/x.key", "a/zoo/deep/y.key");
+	result_done(&r);
+}
+
+/* What a mount covered is there again when it is gone, and its directory has not changed. */
+static void a_directory_is_read_when_its_mount_is_gone(void **state)
+{
+	struct rein_hide_opts o = options();
+	int status = 0;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	file("ws/m/.env");
+	wait_out_the_grain();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct rein_hide_list l = REIN_HIDE_LIST_INIT;
+		struct rein_err err = {0};
+		char *mask = NULL;
+
+		if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount("none", at("ws/m"), "tmpfs", 0, NULL) < 0)
+			_exit(77);
+		if (rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0 || l.paths.n != 0)
+			_exit(1);
+		if (umount(at("ws/m")) < 0 || rein_hide_mask(&o, at("ws"), &mask, &l, &err) < 0)
+			_exit(2);
+		_exit(l.paths.n == 1 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77 && !getenv("REIN_MUST_WORK"))
+		skip();
+	assert_int_equal(status, 0);
+}
+
+/* Whoever else can write to it could take the whiteouts away. */
+static void a_place_of_others_holds_no_mask(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct rein_hide_list l = REIN_HIDE_LIST_INIT;
+	struct rein_err err = {0};
+	char *mask = NULL;
+	char base[PATH_MAX];
+
+	(void)state;
+	file("ws/.env");
+	dir("base/masks");
+	snprintf(base, sizeof(base), "%s", at("base"));
+	o.mask_base = base;
+	assert_int_equal(chmod(at("base/masks"), 0770), 0);
+	assert_int_equal(rein_hide_mask(&o, at("ws"), &mask, &l, &err), -REIN_E_UNSUPPORTED);
+	assert_int_equal(chmod(at("base/masks"), 0700), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(at("base/masks"), 65534, 65534), 0);
+		assert_int_equal(rein_hide_mask(&o, at("ws"), &mask, &l, &err), -REIN_E_UNSUPPORTED);
+		assert_int_equal(chown(at("base/masks"), 0, 0), 0);
+	}
+	assert_int_equal(rein_hide_mask(&o, at("ws"), &mask, &l, &err), 0);
+	rein_hide_list_done(&l);
+	rein_free(mask);
+}
+
+/* An index that somebody else wrote would say what is not hidden. */
+static void an_index_of_others_is_not_used(void **state)
+{
+	struct rein_hide_opts o = options();
+	struct result r;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	file("ws/a/.env");
+	wait_out_the_grain();
+	r = hide(&o, "ws");
+	result_done(&r);
+	assert_int_equal(chown(index_path(), 65534, 65534), 0);
+	r = hide(&o, "ws");
+	assert_int_equal(r.list.nread, 2);
+	result_done(&r);
 }
 
 static size_t slurp(const char *path, char *buf, size_t size)
@@ -447,7 +735,8 @@ static void masks_copy_the_directories_they_stand_for(void **state)
 	struct rein_hide_opts o = options();
 	struct timespec old[2] = {{.tv_sec = 1000000000, .tv_nsec = 5}, {.tv_sec = 1000000001}};
 	struct result r, again;
-	char path[PATH_MAX];
+	char path[PATH_MAX], value[8];
+	bool has_attrs;
 	struct stat st;
 
 	(void)state;
@@ -455,10 +744,18 @@ static void masks_copy_the_directories_they_stand_for(void **state)
 	assert_int_equal(chmod(at("ws/sub"), 02750), 0);
 	assert_int_equal(chmod(at("ws/sub/deep"), 0555), 0);
 	assert_int_equal(utimensat(AT_FDCWD, at("ws/sub/deep"), old, 0), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(at("ws/sub"), 54321, 54322), 0);
+	assert_int_equal(chmod(at("ws/sub"), 02750), 0);
+	has_attrs = setxattr(at("ws/sub"), "user.is", "one", 3, 0) == 0; /* not every filesystem has them */
 	r = hide(&o, "ws");
 	snprintf(path, sizeof(path), "%s/sub", r.mask);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 02750);
+	assert_int_equal(st.st_uid, geteuid() == 0 ? 54321 : geteuid());
+	assert_int_equal(st.st_gid, geteuid() == 0 ? 54322 : getegid());
+	if (has_attrs)
+		assert_int_equal(getxattr(path, "user.is", value, sizeof(value)), 3);
 	snprintf(path, sizeof(path), "%s/sub/deep", r.mask);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0555);
@@ -469,8 +766,12 @@ static void masks_copy_the_directories_they_stand_for(void **state)
 
 	/* The same set is the same mask, brought up to date. */
 	assert_int_equal(chmod(at("ws/sub/deep"), 0711), 0);
+	if (has_attrs)
+		assert_int_equal(removexattr(at("ws/sub"), "user.is"), 0);
 	again = hide(&o, "ws");
 	assert_string_equal(r.mask, again.mask);
+	snprintf(path, sizeof(path), "%s/sub", r.mask);
+	assert_int_equal(getxattr(path, "user.is", value, sizeof(value)), -1);
 	snprintf(path, sizeof(path), "%s/sub/deep", r.mask);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0711);
@@ -718,6 +1019,37 @@ static void every_allocation_may_fail(void **state)
 	}
 }
 
+/* What a power cut leaves of the file beside it: nothing, a part; and what a mask of another set would say. */
+static void a_mask_that_does_not_say_what_it_hides_is_made_anew(void **state)
+{
+	static const char *const texts[] = {"", "/", "/another/tree"};
+	struct rein_hide_opts o = options();
+	char path[PATH_MAX];
+	struct stat st;
+
+	(void)state;
+	file("ws/.env");
+	for (size_t i = 0; i <= ARRAY_SIZE(texts); i++) {
+		struct result r = hide(&o, "ws");
+		FILE *f;
+
+		rein_hide_list_done(&r.list);
+		snprintf(path, sizeof(path), "%.*s/lock", (int)(strlen(r.mask) - strlen("/tree")), r.mask);
+		f = fopen(path, i < ARRAY_SIZE(texts) ? "w" : "a"); /* and more than it should */
+		assert_non_null(f);
+		fputs(i < ARRAY_SIZE(texts) ? texts[i] : "more", f);
+		fclose(f);
+		/* nor what it hides */
+		snprintf(path, sizeof(path), "%s/.env", r.mask);
+		assert_int_equal(unlink(path), 0);
+		rein_free(r.mask);
+		r = hide(&o, "ws");
+		assert_int_equal(lstat(path, &st), 0);
+		assert_true(S_ISCHR(st.st_mode));
+		result_done(&r);
+	}
+}
+
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -725,14 +1057,26 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_TREE(patterns_hide_what_they_should),
 		IN_TREE(other_names_of_a_secret_are_hidden),
+		IN_TREE(an_excuse_covers_nothing_beside_it),
+		IN_TREE(names_of_a_policy_are_hidden_everywhere),
+		IN_TREE(of_a_whole_system_programs_own_files_are_not_searched),
+		IN_TREE(what_was_forgotten_is_read_again),
+		IN_TREE(a_link_called_secrets_is_hidden_with_its_target),
 		IN_TREE(every_hidden_file_is_hidden_under_its_other_names),
 		IN_TREE(a_tree_without_secrets_has_no_mask),
 		IN_TREE(only_changed_directories_are_read),
 		IN_TREE(fresh_directories_are_read_again),
+		IN_TREE(a_closed_directory_is_looked_at_again),
+		IN_TREE(running_out_of_descriptors_is_a_failure),
+		IN_TREE(renamed_secrets_and_directories_are_found),
+		IN_TREE(a_directory_is_read_when_its_mount_is_gone),
+		IN_TREE(a_place_of_others_holds_no_mask),
+		IN_TREE(an_index_of_others_is_not_used),
 		IN_TREE(a_damaged_index_is_never_trusted),
 		IN_TREE(masks_copy_the_directories_they_stand_for),
 		IN_TREE(a_mask_never_lies_in_its_tree),
 		IN_TREE(a_lost_mask_can_be_had_again),
+		IN_TREE(a_mask_that_does_not_say_what_it_hides_is_made_anew),
 		IN_TREE(foreign_directories_are_listed),
 		IN_TREE(many_at_once_agree),
 		IN_TREE(an_overlay_with_the_mask_hides),

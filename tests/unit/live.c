@@ -11,14 +11,18 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <errno.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
 #include "model/execs.h"
 #include "sandbox/live.h"
 #include "sandbox/orders.h"
+#include "sys/local.h"
 
 static char dir[64];
 static int state = -1;
@@ -220,6 +224,46 @@ static void executions_come_back(void **unused)
 	rein_execs_done(&e);
 }
 
+/* Whoever waits for a door finds none, or one that is answered: never one that refuses him. */
+static void a_door_is_open_when_it_is_there(void **unused)
+{
+	int told[2], status;
+	pid_t visitor;
+
+	(void)unused;
+	assert_int_equal(pipe(told), 0);
+	visitor = fork();
+	if (visitor == 0) {
+		for (char round;;) {
+			int fd;
+
+			while ((fd = rein_local_connect(state, "door")) < 0)
+				if (errno != ENOENT && errno != EAGAIN)
+					_exit(errno);
+			close(fd);
+			if (read(told[0], &round, 1) != 1 || !round)
+				_exit(0);
+		}
+	}
+	for (int i = 0; i < 3000; i++) {
+		auto_close int door = rein_local_listen(state, "door");
+		int fd = -1;
+
+		assert_true(door >= 0);
+		while ((fd = accept(door, NULL, NULL)) < 0)
+			if (waitpid(visitor, &status, WNOHANG) == visitor)
+				fail_msg("round %d: refused: %s", i, strerror(WEXITSTATUS(status)));
+		close(fd);
+		assert_int_equal(unlinkat(state, "door", 0), 0);
+		rein_closep_(&door);
+		assert_int_equal(write(told[1], i == 2999 ? "" : "x", 1), 1);
+	}
+	assert_int_equal(waitpid(visitor, &status, 0), visitor);
+	assert_int_equal(status, 0);
+	close(told[0]);
+	close(told[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +271,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(found_by_a_beginning, make, clear),
 		cmocka_unit_test_setup_teardown(places_are_counted, make, clear),
 		cmocka_unit_test_setup_teardown(orders_are_given_and_taken_back, make, clear),
+		cmocka_unit_test_setup_teardown(a_door_is_open_when_it_is_there, make, clear),
 		cmocka_unit_test(executions_come_back),
 	};
 

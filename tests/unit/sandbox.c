@@ -318,16 +318,27 @@ struct tree {
 	int fd;
 };
 
-static int tree_make(void **state)
+static int tree_make_in(const char *dir, void **state)
 {
 	static struct tree t;
 
-	memcpy(t.path, "/tmp/rein-move.XXXXXX", 22);
+	snprintf(t.path, sizeof(t.path), "%s/rein-move.XXXXXX", dir);
 	if (!mkdtemp(t.path))
 		return -1;
 	t.fd = open(t.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*state = &t;
 	return t.fd < 0;
+}
+
+static int tree_make(void **state)
+{
+	return tree_make_in("/tmp", state);
+}
+
+/* There names come in another order: the last one first. */
+static int tree_make_in_memory(void **state)
+{
+	return tree_make_in("/dev/shm", state);
 }
 
 static void tree_remove(int parent, const char *name)
@@ -571,6 +582,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(move_refuses_like_the_kernel, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_exchanges, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(exchange_brings_back_what_it_cannot_finish, tree_make, tree_done),
+		cmocka_unit_test_setup_teardown(exchange_brings_back_what_it_cannot_finish, tree_make_in_memory, tree_done),
 		cmocka_unit_test_setup_teardown(move_leaves_no_trace_when_it_fails, tree_make,
 						tree_done),
 		cmocka_unit_test(probe_names_are_unique),

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -386,6 +387,13 @@ static void reap(struct box *box, pid_t command)
 	}
 }
 
+/* Who is told to go on while all are held goes on with them: a terminal or a shell outside gives no such order. */
+static void send_signal(const struct box *box, pid_t to, int sig)
+{
+	if (sig != SIGCONT || !box->held)
+		kill(to, sig);
+}
+
 static void pass_signal(struct box *box, const struct rein_box_note *note, pid_t command)
 {
 	struct box_guest *g = note->guest ? find_guest(box, note->guest) : NULL;
@@ -395,7 +403,9 @@ static void pass_signal(struct box *box, const struct rein_box_note *note, pid_t
 		box->held = note->status == SIGSTOP;
 	/* a guest that has gone has no pid any more: 0 would be ourselves */
 	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG && to > 1)
-		kill(note->sys == 2 ? -1 : note->sys ? -to : to, note->status);
+		send_signal(box, note->sys == 2 ? -1 : note->sys ? -to : to, note->status);
+	if (box->held && note->kind == REIN_BOX_MSG_SIGNAL && note->sys == 2)
+		box_send(box, &(struct rein_box_note){.kind = REIN_BOX_MSG_HELD}, NULL, 0);
 }
 
 static void take_message(struct box *box, pid_t command)
@@ -417,13 +427,38 @@ static void take_message(struct box *box, pid_t command)
 
 		if (box->slave >= 0 && ioctl(box->slave, TIOCGPGRP, &owner) == 0 && owner == getpid())
 			ioctl(box->slave, TIOCSPGRP, &command);
-		kill(-command, SIGCONT);
+		send_signal(box, -command, SIGCONT);
 	}
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t = {0};
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* By the clock: orphans and signals wake us more often than that, and nothing need be going on for it. */
+static int until_sample(const struct box *box, uint64_t *due_ms)
+{
+	uint64_t now;
+
+	if (!box->plan->sample_ms)
+		return -1;
+	now = now_ms();
+	if (now >= *due_ms) {
+		if (*due_ms)
+			box_sample(box);
+		*due_ms = now + box->plan->sample_ms;
+	}
+	return (int)(*due_ms - now);
 }
 
 void box_run(struct box *box)
 {
 	struct pollfd fds[3];
+	uint64_t due_ms = 0;
 	sigset_t all;
 	pid_t command;
 
@@ -442,16 +477,10 @@ void box_run(struct box *box)
 	close_range(0, 2, 0);
 	for (;;) {
 		struct signalfd_siginfo si;
-		int wait = box->plan->sample_ms ? (int)box->plan->sample_ms : -1;
-		int n;
 
 		fds[2] = (struct pollfd){.fd = box->maker, .events = POLLIN};
-		n = poll(fds, 3, wait);
-
-		if (n < 0 && errno != EINTR)
+		if (poll(fds, 3, until_sample(box, &due_ms)) < 0 && errno != EINTR)
 			_exit(125);
-		if (n == 0)
-			box_sample(box);
 		while (read(fds[1].fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			;
 		reap(box, command);

@@ -58,6 +58,23 @@ static uint64_t cpu_ticks(const char *stat)
 	return sum;
 }
 
+/*
+ * Bytes written. A process that nobody may look into (prctl(2), PR_SET_DUMPABLE; a program that cannot be read) does not
+ * show them: each time it went to sleep by itself counts then, which one that writes now and then does.
+ */
+static uint64_t written(int proc, const char *pid)
+{
+	static const char sleeps[] = "\nvoluntary_ctxt_switches:\t";
+	char text[4096];
+	const char *p;
+
+	if (read_small(proc, pid, "io", text, sizeof(text)))
+		return (p = strstr(text, "wchar: ")) ? number(p + 7) : 0;
+	if (!read_small(proc, pid, "status", text, sizeof(text)))
+		return 0;
+	return (p = strstr(text, sleeps)) ? number(p + sizeof(sleeps) - 1) : 0;
+}
+
 void box_sample(const struct box *box)
 {
 	struct rein_box_note note = {.kind = REIN_BOX_MSG_SAMPLE};
@@ -70,7 +87,6 @@ void box_sample(const struct box *box)
 	while ((n = syscall(SYS_getdents64, proc, names, sizeof(names))) > 0)
 		for (long at = 0; at < n;) {
 			struct box_entry *e = (struct box_entry *)(names + at);
-			const char *wchar;
 
 			at += e->len;
 			/* Not ourselves: looking costs time too. */
@@ -78,9 +94,7 @@ void box_sample(const struct box *box)
 				continue;
 			if (read_small(proc, e->name, "stat", text, sizeof(text)))
 				note.cpu_ns += cpu_ticks(text) * TICK_NS;
-			if (read_small(proc, e->name, "io", text, sizeof(text)) &&
-			    (wchar = strstr(text, "wchar: ")))
-				note.written += number(wchar + 7);
+			note.written += written(proc, e->name);
 		}
 	close(proc);
 	box_send(box, &note, NULL, 0);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holding a box still by signals, where it has no freezer. A process that is stopped does not come back by itself, but
+ * the kernel continues it if it has arranged for that before: by a timer whose signal is SIGCONT, say. So a paused box is
+ * looked at again and again.
+ */
+#ifndef REIN_SANDBOX_STILL_H
+#define REIN_SANDBOX_STILL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct rein_still {
+	uint64_t since_ns, next_ns; /* held since then; when to look */
+	unsigned moved;		    /* looks at which it moved again */
+	bool stood, never;	    /* it stood once; it cannot be held */
+};
+
+enum rein_stillness {
+	REIN_STILL_NEVER = 0, /* it cannot be held: it must end */
+	REIN_STILL_AGAIN,     /* it moves: stop it once more */
+	REIN_STILL_YES,
+};
+
+void rein_still_begin(struct rein_still *s, uint64_t now);
+enum rein_stillness rein_still_look(struct rein_still *s, pid_t box, uint64_t now);
+
+#endif
