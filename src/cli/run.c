@@ -309,7 +309,6 @@ int rein_cli_run(int argc, char **argv)
 	else
 		status = finish(&e, &a, &common, &o, &r);
 	/* also after a run that left nothing: who only reads and sends leaves nothing */
-	if (r.policy)
-		rein_engine_alerts(&e, r.policy, common.json || common.quiet ? NULL : stderr);
+	rein_engine_alerts_after(&e, &r, common.json || common.quiet ? NULL : stderr);
 	return status;
 }

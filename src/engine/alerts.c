@@ -3,6 +3,7 @@
 #include "engine/alerts.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -12,7 +13,9 @@
 
 #define BUDGET_BYTES                                                                               \
 	(4u << 20) /* of log, read before the caller's end; more is left to the other process */
+#define MEANWHILE_BYTES (64u << 10) /* while a command runs, and its terminal wants attention */
 #define LINGER_NS (60 * REIN_NS_PER_S)
+#define LOOK_NS (60 * REIN_NS_PER_S) /* somebody who died before he looked is not waited for longer */
 
 struct taker {
 	struct rein_deliver_queue queue;
@@ -62,7 +65,16 @@ static void leave_behind(const char *state_dir, const struct rein_deliver_opts *
 	_exit(0);
 }
 
-static void alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say)
+/* Nobody has looked for a while. */
+static bool is_due(const struct rein_engine *e)
+{
+	struct stat st;
+
+	return fstatat(e->state.fd, "audit/alerts.cursor", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       rein_now_ns() - (uint64_t)st.st_mtim.tv_sec * REIN_NS_PER_S > LOOK_NS;
+}
+
+static void alerts(const struct rein_engine *e, const struct rein_policy *p, bool anything, FILE *say)
 {
 	struct rein_deliver_opts o = options(p, LINGER_NS);
 	struct rein_err err = {0};
@@ -70,7 +82,7 @@ static void alerts(const struct rein_engine *e, const struct rein_policy *p, FIL
 
 	if (!o.nrule)
 		return;
-	rc = look(e->state.dir, &o, BUDGET_BYTES, say, &err);
+	rc = anything || is_due(e) ? look(e->state.dir, &o, BUDGET_BYTES, say, &err) : 0;
 	if (rc < 0 && err.code != REIN_E_BUSY && say)
 		fprintf(say, "rein: alerts: %s\n", err.msg);
 	if (say)
@@ -89,8 +101,23 @@ void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p
 	/* A policy that cannot be read says so when the next command runs. */
 	if (!p && rein_policy_load(&from, &own, &ignored) < 0 && !own)
 		return;
-	alerts(e, p ? p : own, say);
+	alerts(e, p ? p : own, true, say);
 	rein_policy_free(own);
+}
+
+void rein_engine_alerts_meanwhile(const struct rein_engine *e, struct rein_run *r)
+{
+	struct rein_err ignored = {0};
+
+	if (r->trail.alerting &&
+	    rein_alerts_run(e->state.dir, r->trail.alert, r->trail.nalert, MEANWHILE_BYTES, NULL, NULL, &ignored) == 0)
+		r->trail.alerting = false;
+}
+
+void rein_engine_alerts_after(const struct rein_engine *e, const struct rein_run *r, FILE *say)
+{
+	if (r->policy)
+		alerts(e, r->policy, r->trail.alerting, say);
 }
 
 int rein_engine_alerts_now(const char *state_dir, const struct rein_policy *p, uint64_t wait_ns,

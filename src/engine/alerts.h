@@ -25,6 +25,14 @@
 void rein_engine_alerts(const struct rein_engine *e, const struct rein_policy *p, FILE *say);
 
 /*
+ * The same after a run, of which it is known what it appended: where none of it can concern a rule, and somebody has
+ * looked within the last minute, nobody looks. Before that, while the command runs and there is nothing else to do: what
+ * tells nobody anything is over with then.
+ */
+void rein_engine_alerts_meanwhile(const struct rein_engine *e, struct rein_run *r);
+void rein_engine_alerts_after(const struct rein_engine *e, const struct rein_run *r, FILE *say);
+
+/*
  * The same, now and here, for a person who asks: everything new whatever its size, then deliveries
  * for wait_ns (0: each once). Returns the number of alerts fired.
  */

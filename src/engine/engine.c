@@ -298,6 +298,7 @@ static int prepare(struct rein_engine *e, const struct rein_run_opts *o, struct 
 	if (rein_engine_admits(e, o, err) < 0 || rein_settings_load(o, r, err) < 0 || plan_view(e, o, r, err) < 0 ||
 	    rein_trail_open(&r->trail, e->state.dir, &o->who, NULL, err) < 0)
 		return -err->code;
+	r->trail.alert = rein_policy_alerts(r->policy, &r->trail.nalert);
 	if (enforce_safe_mode(e, o, r, err) < 0)
 		return -err->code;
 	return refuse_half_done(e, &r->view, err);

@@ -5,6 +5,7 @@
  */
 #include "base/auto.h"
 #include "base/clock.h"
+#include "engine/alerts.h"
 #include "engine/credentials.h"
 #include "engine/engine.h"
 #include "engine/execs.h"
@@ -46,14 +47,16 @@ static int sync_trail(void *arg, struct rein_err *err)
 
 struct errand {
 	const struct rein_engine *e;
-	const struct rein_run *r;
+	struct rein_run *r;
 };
 
 static void meanwhile(void *arg)
 {
 	const struct errand *x = arg;
 
-	rein_tx_tidy(&x->e->state, &x->r->tx);
+	if (x->r->has_tx)
+		rein_tx_tidy(&x->e->state, &x->r->tx);
+	rein_engine_alerts_meanwhile(x->e, x->r);
 }
 
 static int run_oci(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_box_spec *spec,
@@ -138,7 +141,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.idle_timeout_ns = o->idle_timeout_ns,
 		.before_start = sync_trail, /* while the box is built */
 		.before_start_arg = &r->trail,
-		.meanwhile = r->has_tx ? meanwhile : NULL,
+		.meanwhile = meanwhile,
 		.meanwhile_arg = &errand,
 	};
 

@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "policy/policy.h"
+#include "record/alert.h"
 #include "record/event.h"
 #include "record/sha256.h"
 
@@ -93,6 +94,7 @@ static int append(struct rein_trail *t, const struct rein_event *ev, struct rein
 	if (rein_record_append(t->record, ev, false, err) < 0)
 		return rein_err_prefix(err, "no record, no action");
 	snprintf(t->prev, sizeof(t->prev), "%s", rein_record_last_id(t->record));
+	t->alerting |= rein_alerts_concern(t->alert, t->nalert, ev);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "model/event.h"
 #include "txn/txn.h"
 
+struct rein_alert_rule;
 struct rein_record;
 
 /* On whose behalf. Strings may be NULL; nothing is owned. */
@@ -40,6 +41,9 @@ struct rein_trail {
 	char digest[65];
 	enum rein_level level;
 	enum rein_reach reach;
+	const struct rein_alert_rule *alert; /* the policy's, nalert of them */
+	size_t nalert;
+	bool alerting; /* an event was appended since the last look (alerts.h) that may concern one of them */
 };
 
 /* action: of the run this goes on with; NULL begins a new one. */

@@ -321,6 +321,28 @@ int rein_alerts_feed(struct rein_alerts *a, uint64_t line, const struct rein_eve
 	return fired;
 }
 
+static bool may_match(const struct rein_filter *f, const struct rein_event *ev)
+{
+	return (!f->type || rein_streq(f->type, rein_event_type_name(ev->type))) &&
+	       (!f->decision || rein_str_eq(rein_str(f->decision), ev->decision));
+}
+
+bool rein_alerts_concern(const struct rein_alert_rule *rule, size_t n, const struct rein_event *ev)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct rein_alert_rule *r = &rule[i];
+		char key[64];
+
+		if (!may_match(&r->match, ev) && !(r->kind == REIN_ALERT_SEQUENCE && may_match(&r->then, ev)))
+			continue;
+		key_of(r, ev, key);
+		if (r->kind == REIN_ALERT_FIRST ? key[0] != '\0'
+						: r->kind != REIN_ALERT_THRESHOLD || number_of(r->field, ev) >= r->count)
+			return true;
+	}
+	return false;
+}
+
 void rein_alert_json(const struct rein_alert *a, struct rein_buf *b)
 {
 	struct rein_json j = {.b = b};

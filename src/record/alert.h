@@ -33,11 +33,17 @@ void rein_alerts_free(struct rein_alerts *a);
 /* fire may be NULL: the event is only learned from. */
 int rein_alerts_feed(struct rein_alerts *a, uint64_t line, const struct rein_event *ev,
 		     rein_alert_fn *fire, void *arg, struct rein_err *err);
+/*
+ * Could an event, as it is before it is redacted, set off one of the rules or be remembered by it? Told by what is
+ * never redacted: its type, the decision, numbers, whether it has the field. Yes where that does not tell.
+ */
+bool rein_alerts_concern(const struct rein_alert_rule *rule, size_t n, const struct rein_event *ev);
 
 /*
  * All new lines of the record. fire takes each alert, durably; it then is recorded, unless it was
  * already (a crash). Returns how many were fired. budget: read at most about so many bytes, 0 for any
- * number; more to read is -REIN_E_BUSY and nothing is done. So is another process that looks already.
+ * number; more to read is -REIN_E_BUSY and nothing is done. So is another process that looks already; and, where fire
+ * is NULL, anything that there would be to take.
  */
 int rein_alerts_run(const char *state_dir, const struct rein_alert_rule *rule, size_t n,
 		    uint64_t budget, rein_alert_fn *fire, void *arg, struct rein_err *err);

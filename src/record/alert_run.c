@@ -155,7 +155,7 @@ static int hand_on(struct runner *r, int cursor_fd, const char *state_dir, rein_
 	int rc = r->n ? rein_record_open(state_dir, NULL, &log, err) : 0;
 
 	for (size_t i = 0; rc == 0 && i < r->n; i++) {
-		rc = fire ? fire(arg, &r->fired[i], err) : 0;
+		rc = fire(arg, &r->fired[i], err);
 		if (rc == 0)
 			rc = record_alert(log, &r->fired[i], err);
 		if (rc == 0 && (i + 1 == r->n || r->fired[i + 1].line != r->fired[i].line))
@@ -166,16 +166,16 @@ static int hand_on(struct runner *r, int cursor_fd, const char *state_dir, rein_
 }
 
 /* Looking takes a millisecond: who looks already is waited for a little, not for ever. */
-static int lock_cursor(int fd, bool patient, struct rein_err *err)
+static int lock_cursor(int fd, bool patient, int tries, struct rein_err *err)
 {
-	for (int i = 0; flock(fd, patient ? LOCK_EX : LOCK_EX | LOCK_NB) < 0; i++) {
+	for (int i = 1; flock(fd, patient ? LOCK_EX : LOCK_EX | LOCK_NB) < 0; i++) {
 		struct timespec ts = {.tv_nsec = 2000000};
 
 		if (errno == EINTR)
 			continue;
 		if (errno != EWOULDBLOCK)
 			return rein_err_errno(err, "lock the alert cursor");
-		if (i >= 25)
+		if (i >= tries)
 			return rein_err_set(err, REIN_E_BUSY, "another process looks for alerts");
 		nanosleep(&ts, NULL);
 	}
@@ -195,7 +195,7 @@ int rein_alerts_run(const char *state_dir, const struct rein_alert_rule *rule, s
 	fd = openat(dirfd, "alerts.cursor", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return rein_err_errno(err, "open the alert cursor");
-	rc = lock_cursor(fd, budget == 0, err);
+	rc = lock_cursor(fd, budget == 0, fire ? 25 : 1, err);
 	if (rc == 0)
 		rc = rein_alerts_new(rule, n, &r.a, err);
 	if (rc == 0)
@@ -204,6 +204,8 @@ int rein_alerts_run(const char *state_dir, const struct rein_alert_rule *rule, s
 	before = r.at;
 	if (rc == 0)
 		rc = read_new(&r, budget, err);
+	if (rc == 0 && r.n && !fire)
+		rc = rein_err_set(err, REIN_E_BUSY, "there are alerts to be taken");
 	if (rc == 0)
 		rc = hand_on(&r, fd, state_dir, fire, arg, err);
 	if (rc == 0 && r.at.line > r.cursor)

@@ -21,6 +21,7 @@
 #include "sys/sys.h"
 
 #define DIR_NAME  "live"
+#define SPARE	  ".spare"
 #define MAGIC	  0x3256494cu /* "LIV2" */
 #define ENTRY_MAX (64u << 10)
 
@@ -88,6 +89,32 @@ static void format(const struct rein_live *l, struct rein_buf *b)
 	put(b, l->backend);
 }
 
+/*
+ * The file of a box that has ended becomes the next one's: a new one costs several times as much as all the rest here,
+ * on some filesystems. -1: there is none, or others were quicker.
+ */
+static int take_spare(int dir, const char *name)
+{
+	auto_close int fd = openat(dir, SPARE, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct stat mine, there;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || renameat(dir, SPARE, dir, name) < 0)
+		return -1;
+	/* between the first and the last of these another one may have taken its place, which nobody holds */
+	if (fstat(fd, &mine) == 0 && fstatat(dir, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && mine.st_ino == there.st_ino &&
+	    mine.st_size == 0)
+		return take_fd(&fd);
+	unlinkat(dir, name, 0);
+	return -1;
+}
+
+static int make_entry(int dir, const char *name)
+{
+	auto_close int fd = openat(dir, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : take_fd(&fd);
+}
+
 int rein_live_enter(int state_fd, const struct rein_live *l, int *ret_lock, struct rein_err *err)
 {
 	auto_buf struct rein_buf b = REIN_BUF(ENTRY_MAX);
@@ -101,9 +128,10 @@ int rein_live_enter(int state_fd, const struct rein_live *l, int *ret_lock, stru
 		return rein_err_set(err, REIN_E_LIMIT, "agent, task and labels are together over %u KiB",
 				    ENTRY_MAX >> 10);
 	snprintf(temporary, sizeof(temporary), ".%s", l->id);
-	fd = openat(dir, temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || write(fd, b.p, b.n) != (ssize_t)b.n ||
-	    renameat(dir, temporary, dir, l->id) < 0)
+	fd = take_spare(dir, temporary);
+	if (fd < 0)
+		fd = make_entry(dir, temporary);
+	if (fd < 0 || write(fd, b.p, b.n) != (ssize_t)b.n || renameat(dir, temporary, dir, l->id) < 0)
 		return rein_err_errno(err, "enter the list of live boxes"); /* [V1] */
 	*ret_lock = take_fd(&fd);
 	return 0;
@@ -115,7 +143,8 @@ void rein_live_leave(int state_fd, const char *id, int lock)
 
 	if (lock < 0)
 		return;
-	if (dir >= 0)
+	/* what stood in it was a command's: nobody keeps that here */
+	if (dir >= 0 && (ftruncate(lock, 0) < 0 || renameat(dir, id, dir, SPARE) < 0))
 		unlinkat(dir, id, 0);
 	close(lock);
 }

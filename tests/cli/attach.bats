@@ -221,7 +221,7 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	run -125 inside true
 	has "$output" "no box"
 	rein start -q
-	[ -z "$(ls -A "$REIN_STATE/live")" ] || die "left: $(ls -A "$REIN_STATE/live")"
+	[ -z "$(ls -A -I .spare "$REIN_STATE/live")" ] || die "left: $(ls -A -I .spare "$REIN_STATE/live")"
 }
 
 @test "refused: unknown boxes, dead ones, those of another backend, too many" {
@@ -246,7 +246,7 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 		rein kill "$box"
 		wait || true
 	fi
-	[ -z "$(ls -A "$REIN_STATE/live")" ]
+	[ -z "$(ls -A -I .spare "$REIN_STATE/live")" ]
 }
 
 # visit [PATH]: say "run true" at a door, as a program of one's own would

@@ -609,6 +609,19 @@ print(len({x["name"] for x in json.loads(sys.stdin.read())["network"]["refusals"
 	has "$output" "alert my.refusals"
 }
 
+@test "alerts that somebody did not live to look for are found by who comes a minute later" {
+	local cursor=$REIN_STATE/audit/alerts.cursor
+	printf 'version: 1\nalerts:\n  - id: my.refusals\n    when: {type: decision, decision: deny}\n    count: 2\n    within: 1h\n    to: [stderr]\n' >"$HOME/p.yaml"
+	run j -- dd if=/dev/zero of=/dev/sda
+	run j -- dd if=/dev/zero of=/dev/sda
+	echo 0 >"$cursor"
+	run j -p "$HOME/p.yaml" -- true
+	hasnt "$output" alert
+	touch -d '2 minutes ago' "$cursor"
+	run j -p "$HOME/p.yaml" -- true
+	has "$output" "alert my.refusals"
+}
+
 @test "the same refusal three times: the agent is told to stop trying" {
 	local i
 	for i in 1 2; do

@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@ static int clear(void **unused)
 	static const char *const subs[] = {"live", "orders"};
 
 	(void)unused;
+	unlinkat(state, "live/.spare", 0);
 	for (size_t i = 0; i < ARRAY_SIZE(subs); i++)
 		unlinkat(state, subs[i], AT_REMOVEDIR);
 	close(state);
@@ -80,6 +83,29 @@ static void listed_while_it_lives(void **unused)
 	assert_int_equal(l.n, 0);
 	assert_int_equal(faccessat(state, "live/abcd", F_OK, 0), -1);
 	rein_live_list_done(&l);
+	/* an orderly end leaves the file to the next, with nothing in it; one that somebody holds is nobody's */
+	for (int held = 0; held < 2; held++) {
+		struct stat st;
+		int spare;
+
+		assert_int_equal(rein_live_enter(state, &one, &lock, &err), 0);
+		rein_live_leave(state, "abcd", lock);
+		assert_int_equal(rein_live_list(state, &l, &err), 0);
+		assert_int_equal(l.n, 0);
+		rein_live_list_done(&l);
+		assert_int_equal(fstatat(state, "live/.spare", &st, 0), 0);
+		assert_int_equal(st.st_size, 0);
+		spare = openat(state, "live/.spare", O_RDONLY | O_CLOEXEC);
+		assert_int_equal(flock(spare, held ? LOCK_SH : LOCK_UN), 0);
+		assert_int_equal(rein_live_enter(state, &one, &lock, &err), 0);
+		assert_int_equal(faccessat(state, "live/.spare", F_OK, 0), held ? 0 : -1);
+		assert_int_equal(rein_live_list(state, &l, &err), 0);
+		assert_int_equal(l.n, 1);
+		assert_string_equal(l.v[0].id, "abcd");
+		rein_live_list_done(&l);
+		rein_live_leave(state, "abcd", lock);
+		close(spare);
+	}
 	rein_strlist_done(&one.labels);
 }
 

@@ -997,6 +997,8 @@ static void alerts_fire_once_and_never_get_lost(void **state)
 	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 0, on_alert, &err, &err),
 			 -REIN_E_FAILED);
 	assert_int_equal(nfired, 1);
+	/* who takes nothing moves nothing on */
+	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 1 << 20, NULL, NULL, &err), -REIN_E_BUSY);
 	assert_int_equal(rein_alerts_run(dir, rules, ARRAY_SIZE(rules), 0, on_alert, NULL, &err), 3);
 	assert_string_equal(fired[0], "rate");
 	assert_string_equal(fired[1], "sequence");
@@ -1050,11 +1052,46 @@ static void a_memory_of_another_rule(void **state)
 	rein_alerts_free(a);
 }
 
+/* Who appends what concerns no rule does not look; so nothing that a rule wants may be passed over. */
+static void events_that_concern_rules(void **state)
+{
+	static const struct rein_alert_rule four[] = {
+		{.name = "rate", .kind = REIN_ALERT_RATE, .match = {.type = "decision", .decision = "deny"}, .count = 2, .window_ns = 1},
+		{.name = "first", .kind = REIN_ALERT_FIRST, .match = {.type = "request"}, .field = REIN_ALERT_BY_AGENT},
+		{.name = "many", .kind = REIN_ALERT_THRESHOLD, .match = {.type = "commit"}, .field = REIN_ALERT_OF_DELETED, .count = 10},
+		{.name = "then", .kind = REIN_ALERT_SEQUENCE, .match = {.type = "violation", .text = "x"}, .then = {.type = "network"}, .window_ns = 1},
+	};
+	static const struct rein_alert_rule text = {.name = "text", .kind = REIN_ALERT_RATE, .match = {.text = "never"}, .count = 1, .window_ns = 1};
+	static const struct {
+		struct rein_event ev;
+		bool concerns;
+	} rows[] = {
+		{{.type = REIN_EV_DECISION, .decision = STR("allow")}, false},
+		{{.type = REIN_EV_DECISION, .decision = STR("deny")}, true},
+		{{.type = REIN_EV_REQUEST}, false},
+		{{.type = REIN_EV_REQUEST, .agent = STR("a")}, true},
+		{{.type = REIN_EV_COMMIT, .effects = {.deleted = 9}}, false},
+		{{.type = REIN_EV_COMMIT, .effects = {.deleted = 10}}, true},
+		{{.type = REIN_EV_VIOLATION}, true}, /* its text may be another one on the record */
+		{{.type = REIN_EV_NETWORK}, true},
+		{{.type = REIN_EV_RUN_END}, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rein_alerts_concern(four, ARRAY_SIZE(four), &rows[i].ev) != rows[i].concerns)
+			fail_msg("row %zu", i);
+		assert_true(rein_alerts_concern(&text, 1, &rows[i].ev));
+		assert_false(rein_alerts_concern(NULL, 0, &rows[i].ev));
+	}
+}
+
 int main(void)
 {
 #define IN_DIR(f) cmocka_unit_test_setup_teardown(f, new_dir, drop_dir)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_reader_is_strict),
+		cmocka_unit_test(events_that_concern_rules),
 		cmocka_unit_test(known_secrets_vanish),
 		cmocka_unit_test(many_secrets_take_no_longer),
 		cmocka_unit_test(own_patterns_values_and_matchers),
