@@ -421,6 +421,15 @@ static int merged_meta(struct scan *s, const struct layers *l, const char *path,
 static int merged(struct scan *s, const struct layers *l, const char *dir, const struct rein_fp *up,
 		  const struct rein_fp *real, struct rein_err *err);
 
+/* Where the filesystem does not tell, it is not. */
+static bool is_born_since(const struct scan *s, int dir, const char *name)
+{
+	struct statx sx;
+
+	return statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &sx) == 0 && sx.stx_mask & STATX_BTIME &&
+	       (int64_t)sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec > s->begin_ns;
+}
+
 static int entry(struct scan *s, const struct layers *l, const char *name, const char *path,
 		 struct rein_err *err)
 {
@@ -452,6 +461,9 @@ static int entry(struct scan *s, const struct layers *l, const char *name, const
 		sub = (struct layers){u, r, m};
 		return merged(s, &sub, path, &up, &real, err);
 	}
+	/* root's overlays call every new directory opaque; it replaces nothing that came after it began */
+	if (S_ISDIR(up.mode) && S_ISDIR(real.mode) && is_born_since(s, l->real, name))
+		return created(s, l, name, path, &up, REIN_CLASH_EXISTS, err);
 	return replaced(s, l, name, path, &up, &real, err);
 }
 

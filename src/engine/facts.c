@@ -36,7 +36,8 @@ static bool has_new_content(const struct rein_change *x)
 
 static bool is_lost_file(const struct rein_change *x)
 {
-	return !x->skipped && !x->renamed_away && x->kind == REIN_CHANGE_DELETED && S_ISREG(x->before.mode);
+	return !x->skipped && !x->renamed_away && S_ISREG(x->before.mode) &&
+	       (x->kind == REIN_CHANGE_DELETED || (x->kind == REIN_CHANGE_MODIFIED && x->what & REIN_WHAT_TYPE));
 }
 
 static bool holds(struct rein_str text, struct rein_str word)

@@ -52,6 +52,15 @@ static bool settle(const struct rein_tx *t, struct rein_changes *c, size_t i, bo
 	return true;
 }
 
+/* Everything that was done is to stay as it is: then nothing would happen, and it would be said to have. */
+static bool is_all_left(const struct rein_changes *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->v[i].skipped && (c->v[i].kind != REIN_CHANGE_META || c->v[i].what & ~REIN_WHAT_TIMES))
+			return false;
+	return true;
+}
+
 int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c, bool forward,
 			 const struct rein_strlist *ours, const struct rein_strlist *theirs, struct rein_err *err)
 {
@@ -75,5 +84,7 @@ int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct 
 	}
 	if (left)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, left, left == 1 ? "" : "s");
+	if (is_all_left(c))
+		return rein_err_set(err, REIN_E_USAGE, "transaction %s: with all of it left as it is there is nothing to do", t->id);
 	return 0;
 }

@@ -219,6 +219,9 @@ int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct re
 			return -err->code;
 		if ((only->n && !named) || spared)
 			x->skipped = true;
+		/* what is not to come under its new name is not to go from its old one either */
+		if (spared && x->from && leave_source_out(c, x, err) < 0)
+			return -err->code;
 	}
 	return rein_select_marked(c, err);
 }

@@ -19,6 +19,17 @@ struct tally {
 	uint64_t untracked;
 };
 
+/* A file that became something else: what was in it is as gone as if it had been removed. */
+static bool is_lost(const struct rein_change *c)
+{
+	return c->kind == REIN_CHANGE_MODIFIED && c->what & REIN_WHAT_TYPE && S_ISREG(c->before.mode);
+}
+
+static uint32_t kinds_of(const struct rein_change *c)
+{
+	return 1u << c->kind | (is_lost(c) ? 1u << REIN_CHANGE_DELETED : 0);
+}
+
 static uint32_t types_of(const struct rein_change *c)
 {
 	uint32_t mode = c->after.mode ? c->after.mode : c->before.mode, bits = 0;
@@ -49,11 +60,11 @@ static bool is_noise(const struct rein_change *c)
 static bool chooses(const struct effect_rule *r, const struct rein_change *c, uint32_t types,
 		    const struct rein_change_fact *f, const char *path, const struct place *at)
 {
-	if (r->change && !(r->change & (1u << c->kind)))
+	if (r->change && !(r->change & kinds_of(c)))
 		return false;
 	if ((c->renamed_away || (f && f->bits & REIN_CHANGE_KEPT)) && !r->path.n)
 		return false; /* nothing is lost: only who names the place misses it */
-	if (r->type ? !(r->type & types) : !r->path.n && (types & (1u << TYPE_DIRECTORY)))
+	if (r->type ? !(r->type & types) : !r->path.n && types == 1u << TYPE_DIRECTORY)
 		return false; /* files are counted, not the directories around them */
 	if (r->untracked && (r->untracked == TRI_YES) != (f && (f->bits & REIN_CHANGE_UNTRACKED)))
 		return false;
@@ -92,7 +103,7 @@ static int count(const struct rein_policy *p, const struct rein_outcome *o, stru
 		const struct rein_change_fact *f = o->facts ? &o->facts[i] : NULL;
 		const char *root = c->root < o->nroots ? o->roots[c->root].real : at.workspace;
 		auto_free char *path = NULL;
-		uint32_t types = types_of(c);
+		uint32_t types = types_of(c) | (is_lost(c) ? 1u << TYPE_FILE : 0);
 
 		if (is_noise(c))
 			continue;

@@ -29,6 +29,16 @@ static bool same(const struct check *k, const struct rein_fp *was, const struct 
 	return rein_fp_equal(was, is) || (was->mode && is->mode && rein_moved_same(k->s, k->moved, was, is));
 }
 
+/*
+ * A directory in which something changed, and nothing else of it: back again, its time keeps nothing from being undone.
+ * What moves in it is compared by itself, and a directory that is gone or another one is followed (commit.c).
+ */
+static bool is_trace(const struct check *k, const struct rein_change *x)
+{
+	return x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES) &&
+	       (!k->forward || k->t->state == REIN_TX_UNDONE);
+}
+
 static uint8_t verdict(const struct check *k, const struct rein_change *x, const struct rein_fp *now)
 {
 	bool there_before = x->kind != REIN_CHANGE_CREATED;
@@ -58,11 +68,15 @@ struct search {
 
 /*
  * Until when may a name inside have changed? What was left out of the commit is somebody else's, whatever has its name
- * now; so is what lies where the list says that nothing is. Whoever commits a directory over another one (--theirs)
- * has said so of what is in it; a redo puts away what the undo brought back, and nothing that came since.
+ * now; so is what lies where the list says that nothing is, and what has a name by now that the run gave as well.
+ * Whoever commits a directory over another one that both made (--theirs) has said so of what is in it; a redo puts
+ * away what the undo brought back, and nothing that came since.
  */
-static int64_t good_until(const struct check *k, uint32_t root, const char *path, int64_t not_after_ns)
+static int64_t good_until(const struct search *s, const char *path)
 {
+	const struct check *k = s->k;
+	const uint32_t root = s->top->root;
+
 	for (size_t i = rein_changes_find(k->c, root, path);
 	     i < k->c->n && k->c->v[i].root == root && rein_streq(k->c->v[i].path, path); i++) {
 		const struct rein_change *x = &k->c->v[i];
@@ -71,10 +85,12 @@ static int64_t good_until(const struct check *k, uint32_t root, const char *path
 			continue;
 		if (x->top || x->kind != (k->forward ? REIN_CHANGE_CREATED : REIN_CHANGE_DELETED))
 			return INT64_MAX; /* it is compared by itself */
-		if (k->forward)
-			return k->t->state == REIN_TX_UNDONE ? k->t->decided_ns : INT64_MAX;
+		if (k->forward && k->t->state == REIN_TX_UNDONE)
+			return k->t->decided_ns;
+		if (k->forward && !s->top->what) /* the scan found nothing there to compare with */
+			return INT64_MAX;
 	}
-	return not_after_ns;
+	return s->not_after_ns;
 }
 
 /* An entry the list does not name must be older than the moment the list was made. */
@@ -85,7 +101,7 @@ static int unknown_visit(const struct rein_visit *v, void *arg, struct rein_err 
 	(void)err;
 	if (v->fp.ctime_ns <= s->not_after_ns || rein_streq(v->path, s->top->path))
 		return 0;
-	if (v->fp.ctime_ns <= good_until(s->k, s->top->root, v->path, s->not_after_ns))
+	if (v->fp.ctime_ns <= good_until(s, v->path))
 		return 0;
 	s->found = v->path;
 	return 1;
@@ -111,6 +127,8 @@ static int check_one(const struct check *k, struct rein_change *x, struct rein_e
 	const char *name;
 	struct rein_fp now;
 
+	if (is_trace(k, x))
+		return 0;
 	if (rein_open_parent(k->d.real[x->root], x->path, &name, &parent, err) < 0) {
 		if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP)
 			return -err->code;

@@ -528,35 +528,49 @@ static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forw
 	ops->n = n;
 }
 
+/* What is at the path of a step now; nothing where its directory is gone, too. */
+static int now_at(const struct rein_op_dirs *d, const struct rein_op *o, struct rein_fp *ret, struct rein_err *err)
+{
+	auto_close int parent = -1;
+	const char *name;
+
+	*ret = (struct rein_fp){0};
+	if (rein_open_parent(d->real[o->root], o->path, &name, &parent, err) < 0)
+		return err->sys == ENOENT || err->sys == ENOTDIR ? 0 : -err->code;
+	return rein_fp_at(parent, name, ret, err);
+}
+
 /*
  * A directory that things only move in is compared by nobody. If it has another mode by now, that is somebody's later
  * work and stays. If another directory is in its place, the moves go there, and it keeps its own mode and time: half
- * way is too late to find that out.
+ * way is too late to find that out. If it is gone, so is all that would have moved in it, as was just found.
  */
 static int follow_directories(struct rein_ops *ops, const struct rein_op_dirs *d, struct rein_err *err)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < ops->n; i++) {
-		struct rein_op *o = &ops->v[i];
-		auto_close int parent = -1;
-		const char *name;
+		struct rein_op o = ops->v[i];
+		const bool times = o.kind == REIN_OP_DIRMETA;
 		struct rein_fp fp;
 
-		if (o->kind != REIN_OP_DIRMETA)
-			continue;
-		if (rein_open_parent(d->real[o->root], o->path, &name, &parent, err) < 0 ||
-		    rein_fp_at(parent, name, &fp, err) < 0)
+		if ((times || o.kind == REIN_OP_LIFT) && now_at(d, &o, &fp, err) < 0)
 			return -err->code;
-		if (!S_ISDIR(fp.mode))
-			return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", o->path);
-		if (o->old.mode == o->new.mode)
-			o->old.mode = o->new.mode = fp.mode;
-		if (fp.ino == o->ino_old)
+		if ((times || o.kind == REIN_OP_LIFT) && !S_ISDIR(fp.mode)) {
+			rein_op_done(&ops->v[i]);
 			continue;
-		o->ino_old = fp.ino;
-		o->old.mode = o->new.mode = fp.mode;
-		o->old.mtime_ns = o->new.mtime_ns = fp.mtime_ns;
-		o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
+		}
+		if (times && o.old.mode == o.new.mode)
+			o.old.mode = o.new.mode = fp.mode;
+		if (times && fp.ino != o.ino_old) {
+			o.ino_old = fp.ino;
+			o.old.mode = o.new.mode = fp.mode;
+			o.old.mtime_ns = o.new.mtime_ns = fp.mtime_ns;
+			o.bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
+		}
+		ops->v[n++] = o;
 	}
+	ops->n = n;
 	return 0;
 }
 

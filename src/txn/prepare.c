@@ -340,6 +340,12 @@ static int attrs_from_upper(struct prep *p, const struct rein_op *o, struct rein
 	return err->sys == ENOENT ? rein_attrs_read(p->d->real[o->root], o->path, ret, err) : -err->code;
 }
 
+/* Only its owner gives a directory a mode and a time. Where somebody else's is written to, it keeps the new one. */
+static bool is_ours(const struct rein_attrs *a)
+{
+	return geteuid() == 0 || a->uid == geteuid();
+}
+
 static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_err *err)
 {
 	int kind = S_ISDIR(x->before.mode) ? REIN_OP_DIRMETA : REIN_OP_META;
@@ -355,6 +361,8 @@ static int prep_meta(struct prep *p, const struct rein_change *x, struct rein_er
 		o->new.mode = o->old.mode;
 	/* not upper's own time: an attempt before this one may have moved things in it */
 	o->new.mtime_ns = o->bits & REIN_ATTR_MTIME ? x->after.mtime_ns : o->old.mtime_ns;
+	if (kind == REIN_OP_DIRMETA && !(x->what & ~REIN_WHAT_TIMES) && !is_ours(&o->old))
+		o->bits = 0;
 	return 0;
 }
 
@@ -451,17 +459,17 @@ static int prep_parents(struct prep *p, struct rein_err *err)
 			 */
 			o->new.mode = o->old.mode;
 			o->new.mtime_ns = o->old.mtime_ns;
-			o->bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
+			o->bits = is_ours(&o->old) ? REIN_ATTR_MODE | REIN_ATTR_MTIME : 0;
 		}
 		/* its own change may not speak of what the moves and the lift disturb */
 		for (size_t m = 0; own && m < p->ops->n; m++) {
 			struct rein_op *q = &p->ops->v[m];
 
 			if (q->kind == REIN_OP_DIRMETA && q->root == dirs.v[i].root &&
-			    rein_streq(q->path, dirs.v[i].path))
+			    rein_streq(q->path, dirs.v[i].path) && is_ours(&q->old))
 				q->bits |= REIN_ATTR_MODE | REIN_ATTR_MTIME;
 		}
-		if ((fp.mode & S_IRWXU) != S_IRWXU && geteuid() != 0) {
+		if ((fp.mode & S_IRWXU) != S_IRWXU && geteuid() != 0 && fp.uid == geteuid()) {
 			if (!rein_ops_add(p->ops, dirs.v[i].root, REIN_OP_LIFT, dirs.v[i].path, NULL))
 				return rein_err_nomem(err);
 		}

@@ -103,6 +103,25 @@ static int make_dir(const struct rein_state *s, struct rein_tx_warm *warm, struc
 	return rein_err_set(err, REIN_E_FAILED, "no free transaction name in '%s'", s->dir);
 }
 
+/*
+ * Without privilege a foreign owner cannot be given; the group may be. What it has now was perhaps another tree's
+ * (spare.c), and would be taken for what the command did.
+ */
+static int own_upper(int upper, const struct rein_attrs *a, struct rein_err *err)
+{
+	const uid_t uid = geteuid() == 0 ? a->uid : geteuid();
+	struct rein_fp now;
+
+	if (rein_fp_at(upper, "", &now, err) < 0)
+		return -err->code;
+	if (now.uid == uid && now.gid == a->gid)
+		return 0;
+	if (fchownat(upper, "", uid, a->gid, AT_EMPTY_PATH) < 0 &&
+	    fchownat(upper, "", uid, getegid(), AT_EMPTY_PATH) < 0)
+		return rein_err_errno(err, "give the private directory its owner");
+	return 0;
+}
+
 /* The upper directory is the merged root's face: it must look like the real one. */
 static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rein_err *err)
 {
@@ -122,13 +141,8 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	if (rein_fp_at(store, "", &fp, err) < 0 || rein_attrs_read(real, "", &a, err) < 0)
 		return -err->code;
 	*ret_begin = fp.ctime_ns;
-	if (a.uid != geteuid() || a.gid != getegid()) {
-		/* without privilege a foreign owner cannot be given; the group may be */
-		if (geteuid() != 0)
-			a.uid = geteuid();
-		if (fchownat(upper, "", a.uid, a.gid, AT_EMPTY_PATH) < 0)
-			a.gid = getegid();
-	}
+	if (own_upper(upper, &a, err) < 0)
+		return -err->code;
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 

@@ -600,6 +600,18 @@ print(len({x["name"] for x in json.loads(sys.stdin.read())["network"]["refusals"
 	eq "found in" "" "$output"
 }
 
+@test "files that became something else are as lost as those that were removed" {
+	local i how
+	git init -q
+	for i in {1..12}; do echo "$i" >"f$i"; done
+	for how in 'rm "$f"; mkdir "$f"' 'ln -sf /x "$f"' 'rm "$f"; mkfifo "$f"'; do
+		echo "for f in f*; do $how; done" >s.sh
+		run -121 j -- sh ./s.sh
+		has "$output" "12 files deleted"
+		command rein discard -q
+	done
+}
+
 @test "alerts of the policy look at what just happened" {
 	printf 'version: 1\nalerts:\n  - id: my.refusals\n    when: {type: decision, decision: deny}\n    count: 2\n    within: 1h\n    to: [stderr]\n' >"$HOME/p.yaml"
 	command rein policy check "$HOME/p.yaml"

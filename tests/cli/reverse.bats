@@ -205,3 +205,39 @@ repository() { # [OPTION...]: three commits, the last of them in a box
 	eq e 755 "$(stat -c %a e)"
 	chmod 755 . d tight
 }
+
+@test "a directory that is gone, or another one by now, keeps nothing else from being undone" {
+	mkdir -p out d/s
+	echo one >a
+	echo 1 >d/s/f
+	q sh -c 'echo x >out/log; echo 2 >a; echo 2 >d/s/f'
+	rm -r out d
+	run -123 rein undo
+	hasnt "$output" "out: "
+	hasnt "$output" "d: "
+	rein undo --ours out --ours d
+	eq a one "$(cat a)"
+	rein redo
+	eq a 2 "$(cat a)"
+	eq there a "$(ls)"
+	mkdir d
+	echo 1 >d/f
+	q sh -c 'echo 2 >d/f; echo 3 >a'
+	cp -r d new
+	rm -r d
+	mv new d
+	rein undo --theirs d/f
+	eq both "1 2" "$(cat d/f a | paste -sd' ')"
+}
+
+@test "an undo that would leave everything as it is does nothing, and is not one" {
+	echo one >a
+	q sh -c 'echo two >a'
+	echo three >a
+	run rein undo --ours a
+	[ "$status" != 0 ]
+	has "$output" "nothing to do"
+	eq state committed "$(state_of "$(newest)")"
+	rein undo --theirs a
+	eq a one "$(cat a)"
+}
