@@ -57,20 +57,36 @@ static void add_tree(const char *path, struct rein_diskuse *u)
 		add_dir(fd, 0, u);
 }
 
+/* Where the box's writes of any kind go: the private layers, and scratch, which may lie on other filesystems. */
+static const char *place(const struct rein_box_spec *spec, size_t i)
+{
+	const struct rein_path_rule *p;
+
+	if (i < spec->nroots)
+		return spec->roots[i].upper;
+	p = &spec->paths[i - spec->nroots];
+	return p->access == REIN_PATH_SCRATCH ? p->source : NULL;
+}
+
 void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *ret)
 {
-	for (size_t i = 0; i < spec->nroots; i++) {
-		struct stat here, other;
+	dev_t seen[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < spec->nroots + spec->npaths && n < ARRAY_SIZE(seen); i++) {
+		const char *path = place(spec, i);
 		struct statfs st;
+		struct stat here;
 		bool known = false;
 
-		if (!spec->roots[i].upper || stat(spec->roots[i].upper, &here) < 0)
+		if (!path || stat(path, &here) < 0)
 			continue;
-		for (size_t k = 0; k < i && !known; k++)
-			known = spec->roots[k].upper && stat(spec->roots[k].upper, &other) == 0 &&
-				other.st_dev == here.st_dev;
-		if (!known && statfs(spec->roots[i].upper, &st) == 0)
-			ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
+		for (size_t k = 0; k < n && !known; k++)
+			known = seen[k] == here.st_dev;
+		if (known || statfs(path, &st) < 0)
+			continue;
+		seen[n++] = here.st_dev;
+		ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
 	}
 }
 

@@ -111,11 +111,19 @@ static int make_plan(struct session *s, struct rein_err *err)
 	return rein_plan_build(s->spec, &setup, &s->plan, err);
 }
 
+/*
+ * If the box is gone its pidfd says so; there is nothing else to do about it here. If pid 1 has left hundreds unread it
+ * is held by what it should hold, and must not hold us: the box is lost.
+ */
 static void send_note(const struct session *s, const struct rein_box_note *note)
 {
-	/* If the box is gone its pidfd says so; there is nothing else to do about it here. */
-	while (send(s->box->control, note, sizeof(*note), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
+	ssize_t n;
+
+	do
+		n = send(s->box->control, note, sizeof(*note), MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		sys_pidfd_send_signal(s->box->pidfd, SIGKILL);
 }
 
 static void kill_box(struct session *s, enum rein_box_end why)

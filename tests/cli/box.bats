@@ -556,3 +556,20 @@ on_overlay() {
 @test "a name as long as a path, looked for in the current directory, is not found" {
 	run -127 env PATH=":$PATH" rein run -q --discard -- "$(head -c 4094 /dev/zero | tr '\0' a)"
 }
+
+@test "a device that is given as a stream is the box's own: nothing of the host's can be changed through it" {
+	is_root || skip "needs a device of one's own"
+	mknod "$T/null" c 1 3
+	chmod 622 "$T/null"
+	export T
+	need "kernel: no devices here" sh -c ': >"$T/null"'
+	run sh -c 'command rein run -- sh -c "chmod 600 /proc/self/fd/0; setfattr -n user.x -v 1 /proc/self/fd/0; touch /proc/self/fd/0" <"$T/null"'
+	run sh -c 'command rein run -- sh -c "chmod 600 /proc/self/fd/1 /proc/self/fd/2" >"$T/null" 2>"$T/null"'
+	eq mode 622 "$(stat -c %a "$T/null")"
+	# and it is what it was
+	eq read "" "$(rein run -q -- cat </dev/null)"
+	eq zero 8 "$(rein run -q -- head -c 8 </dev/zero | wc -c)"
+	run -0 sh -c 'command rein run -q -- echo x >/dev/null'
+	run sh -c 'command rein run -q -- sh -c "echo x || exit 7" >/dev/full'
+	eq full 7 "$status"
+}

@@ -88,6 +88,8 @@ void box_hold_begin(const struct box *box);
 _Noreturn void box_hold(struct box *box);
 /* A plan in this descriptor, sealed and checked, in memory of our own; NULL and errno if it is none. */
 struct rein_plan *box_map_plan(int fd);
+/* A stream that is a device of the host's like /dev/null becomes the box's own. -1: it cannot. */
+int box_own_device(int fd);
 /* A terminal of the box's own, as the plan wants it. 0, or -1 and errno. */
 int box_open_terminal(const struct rein_plan *plan, int *master, int *slave);
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static struct box the_box = {
@@ -357,6 +358,31 @@ static void reopen_stdin(struct box *box)
 	close(fd);
 }
 
+/*
+ * The host's /dev/null, given as a stream, is on the host's own mount: whoever is its owner, root, could change its mode
+ * for everybody. The same device as the box sees it is on one that is read-only.
+ */
+int box_own_device(int fd)
+{
+	static const struct {
+		unsigned minor;
+		const char *path;
+	} memory[] = {{3, "/dev/null"}, {5, "/dev/zero"}, {7, "/dev/full"}, {8, "/dev/random"}, {9, "/dev/urandom"}};
+	struct stat was, is;
+	int flags = fcntl(fd, F_GETFL), own = -1;
+
+	if (flags < 0 || fstat(fd, &was) < 0 || !S_ISCHR(was.st_mode) || major(was.st_rdev) != 1)
+		return 0;
+	for (size_t i = 0; own < 0 && i < sizeof(memory) / sizeof(memory[0]); i++)
+		if (minor(was.st_rdev) == memory[i].minor)
+			own = open(memory[i].path, O_CLOEXEC | (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)));
+	errno = EPERM;
+	if (own < 0 || fstat(own, &is) < 0 || is.st_rdev != was.st_rdev || dup2(own, fd) < 0)
+		return -1;
+	close(own);
+	return 0;
+}
+
 int main(void)
 {
 	struct box *box = &the_box;
@@ -393,6 +419,9 @@ int main(void)
 	if (!contained)
 		box_mount(box);
 	reopen_stdin(box);
+	for (int fd = 0; fd < 3; fd++)
+		if (box_own_device(fd) < 0)
+			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
 	box_confine(box);
 	box_run(box);
 }

@@ -305,7 +305,7 @@ static int start_guest(struct box *box, struct box_guest *g, uint32_t number, st
 		if (plan->tty_mask & 1u << fd)
 			continue;
 		errno = EBADF;
-		if (next >= REIN_BOX_FDS || fds[next] < 0 || lift(&fds[next]) < 0)
+		if (next >= REIN_BOX_FDS || fds[next] < 0 || lift(&fds[next]) < 0 || box_own_device(fds[next]) < 0)
 			goto out;
 		s.streams[fd] = fds[next++];
 	}
