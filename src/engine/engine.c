@@ -310,6 +310,8 @@ static int open_tx(struct rein_engine *e, const struct rein_run_opts *o, struct 
 	if (rein_masks_find(e, r, err) < 0)
 		return -err->code;
 	r->reads = rein_engine_only_reads(e, o, r);
+	if (!r->reads && rein_engine_read_lightly(o, r, err) < 0)
+		return -err->code;
 	if ((!r->reads && rein_engine_warm_open(e, o, r, err) < 0) || begin(e, r, err) < 0)
 		return -err->code;
 	r->has_tx = !r->reads;

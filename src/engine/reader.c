@@ -59,6 +59,13 @@ static bool text_only_reads(const struct rein_verdict *v)
 	return true;
 }
 
+int rein_engine_read_lightly(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
+{
+	if (o->writable || !text_only_reads(r->judged.verdict))
+		return 0;
+	return rein_strlist_add(&r->view.env, "GIT_OPTIONAL_LOCKS=0") < 0 ? rein_err_nomem(err) : 0;
+}
+
 /* A store at the top of another file system would have to be hidden. */
 static bool state_is_apart(const struct rein_engine *e, const char *tree)
 {

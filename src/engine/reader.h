@@ -16,4 +16,10 @@
  */
 bool rein_engine_only_reads(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_run *r);
 
+/*
+ * Who only reads, and has a layer all the same because something is hidden: git then leaves its index as it is. Otherwise
+ * every git status would be a transaction, and the one an undo means.
+ */
+int rein_engine_read_lightly(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
+
 #endif

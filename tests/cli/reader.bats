@@ -102,3 +102,18 @@ P
 	rein run -q -- cat a/one
 	has "$(rein audit log 2>&1)" "cat a/one"
 }
+
+@test "git status where something is hidden makes no transaction, and an undo means the run before it" {
+	git init -q
+	echo KEY=1 >.env
+	echo a >seen
+	git add seen
+	git commit -qm a
+	q sh -c 'echo b >made'
+	touch -d '1 hour ago' seen
+	run -0 rein run -- git status --short
+	has "$output" "no changes"
+	hasnt "$output" " M "
+	rein undo
+	[ ! -e made ]
+}
