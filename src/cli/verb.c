@@ -129,6 +129,8 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 			fprintf(f, " -> %s", rein_change_path(t, x));
 		else if (S_ISDIR(x->after.mode ? x->after.mode : x->before.mode) && *x->path)
 			fputc('/', f);
+		if (rein_special_type(x))
+			fprintf(f, " (%s)", rein_special_type(x));
 		fputc('\n', f);
 	}
 	if (left)

@@ -180,6 +180,40 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	run -125 rein diff nope
 }
 
+@test "diff and show: symlinks, fifos and changes of type are told, and the lines that went with them" {
+	local a
+	printf 'a\nb\n' >f1 && mkdir dd && echo in >dd/in && printf '1\n2\n3\n' >notes && printf 'a\0b' >bin
+	ln -s old lk && ln -s x ltof
+	held sh -c 'ln -s /etc/passwd l1; mkfifo p; rm f1; ln -s /etc/passwd f1; rm -r dd; echo x >dd; ln -sfn new lk
+		rm notes bin ltof; mkdir notes bin; echo x >notes/x; echo q >ltof' >/dev/null
+	for a in held committed undone; do
+		run -0 rein diff @
+		has "$output" "created symlink l1 -> /etc/passwd"
+		hasnt "$output" "+/etc/passwd"
+		has "$output" "created fifo p"
+		has "$output" $'modified f1, type file -> symlink, target /etc/passwd\n--- a/f1\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n'
+		has "$output" $'modified dd, type directory -> file\n'
+		has "$output" $'modified notes, type file -> directory\n--- a/notes\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-1\n-2\n-3\n'
+		has "$output" $'modified bin, type file -> directory\n  (binary: 3 B -> none)'
+		has "$output" "modified symlink lk, target old -> new"
+		has "$output" "modified ltof, type symlink -> file, target was x"
+		run -0 rein diff @ --stat
+		has "$output" " A l1  symlink"
+		has "$output" " M notes  file -> directory  +0 -3"
+		has "$output" "+3 -6 lines"
+		run -0 rein diff @ --name-status
+		has "$output" $'A\tl1\tsymlink'
+		has "$output" $'A\tp\tfifo'
+		has "$output" $'M\tf1\tfile -> symlink'
+		has "$output" $'A\tnotes/x'
+		run -0 rein show
+		has "$output" "l1 (symlink)"
+		has "$output" "p (fifo)"
+		has "$output" "notes/ (file -> directory)"
+		case $a in held) rein commit -q ;; committed) rein undo -q ;; esac
+	done
+}
+
 @test "names are told whole, however long, and cut between characters where they are cut" {
 	local long w
 	long=$(printf 'd%.0s' {1..200})
