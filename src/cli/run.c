@@ -223,8 +223,7 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 	} else {
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r), r->tx.id);
 		rein_print_conflicts(&r->tx, &r->changes, err);
-		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
-			  r->tx.id, r->tx.id);
+		rein_print_ways_out(&r->tx, &r->changes, false);
 	}
 	/* what was not chosen is held by itself: what becomes of this one does not reach it */
 	if (*rest)
