@@ -428,6 +428,15 @@ letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
 audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
 all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 
+@test "help audit: what rein audit --help prints, and of each of its verbs" {
+	eq all "$(rein audit --help)" "$(rein help audit)"
+	eq log "$(rein audit log --help)" "$(rein help audit log)"
+	has "$(rein help audit log)" --follow
+	run -125 rein help audit nothing
+	run -125 rein help audit log x
+	has "$output" "one too many"
+}
+
 @test "completion: bash loads it and completes verbs, options, choices and ids" {
 	rein completion bash >"$T/c.bash"
 	bash -n "$T/c.bash"
@@ -439,6 +448,16 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	eq choice host "$(complete_line rein run --net h)"
 	q sh -c 'echo 1 >a'
 	has "$(complete_line rein show '')" "$(newest)"
+	# of this workspace, and what the verb can use
+	local done held
+	done=$(newest) held=$(held touch later)
+	has "$(complete_line rein undo '')" "$done"
+	hasnt "$(complete_line rein undo '')" "$held"
+	has "$(complete_line rein commit '')" "$held"
+	hasnt "$(complete_line rein discard '')" "$done"
+	mkdir "$T/other"
+	hasnt "$(cd "$T/other" && complete_line rein commit '')" "$held"
+	rein discard -q "$held"
 	local v o
 	for v in $(verbs); do has "$(complete_line rein "$v")" "$v"; done
 	for v in $(audit_verbs); do has "$(complete_line rein audit "$v")" "$v"; done
