@@ -428,6 +428,22 @@ letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
 audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
 all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 
+@test "--allow-host: this machine is not localhost, and its hint names a port" {
+	run -125 rein run --allow-host localhost:8080 -- touch made
+	has "$output" "this machine is host.rein.internal:8080"
+	run -125 rein run --allow-host LOCALHOST -- touch made
+	has "$output" "this machine is host.rein.internal:PORT"
+	[ ! -e made ]
+	run -0 rein run --allow-host 127.0.0.1:8080 -- true
+	has "$output" "this machine is host.rein.internal:8080"
+	run -0 rein run --allow-host '[::1]:8080' -- true
+	has "$output" "this machine is host.rein.internal:8080"
+	run -0 rein run --allow-host 192.0.2.7 -- true
+	hasnt "$output" "this machine"
+	run rein run --allow-host example.org -- getent ahostsv4 host.rein.internal
+	has "$output" "to allow: --allow-host host.rein.internal:PORT"
+}
+
 @test "help audit: what rein audit --help prints, and of each of its verbs" {
 	eq all "$(rein audit --help)" "$(rein help audit)"
 	eq log "$(rein audit log --help)" "$(rein help audit log)"
