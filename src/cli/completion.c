@@ -6,7 +6,8 @@
 #include "cli/verbs.h"
 
 #define LIST_BOXES "rein ps 2>/dev/null | sed '1d;s/ .*//'"
-#define LIST_IDS   "rein log -a --ids 2>/dev/null"
+#define LIST_IDS   "rein log --ids 2>/dev/null"
+#define IDS_OF(state) "rein log --ids --state " state " 2>/dev/null"
 
 static bool takes_value(const struct rein_opt *o)
 {
@@ -45,8 +46,19 @@ static void print_first(const struct rein_verb *v)
 		words(v->args, ' ');
 }
 
+/* Only ids of this workspace, which its verbs take without being told more, and of a state they can use. */
 static const char *lister(const struct rein_verb *v)
 {
+	static const struct {
+		const char *verb, *list;
+	} rows[] = {{"commit", IDS_OF("held")},
+		    {"discard", IDS_OF("held")},
+		    {"undo", IDS_OF("committed")},
+		    {"redo", IDS_OF("undone")}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rein_streq(rows[i].verb, v->name))
+			return rows[i].list;
 	return rein_starts(v->args, "[TXN]") ? LIST_IDS : rein_starts(v->args, "BOX") ? LIST_BOXES : NULL;
 }
 
@@ -214,7 +226,7 @@ static void zsh_operands(const struct rein_verb *v)
 	} else if (v->rest) {
 		printf("\t\t'*::command:_normal'");
 	} else if (lister(v)) {
-		printf("\t\t'1: :{compadd -- $(%s)}' '*:file:_files'", rein_starts(v->args, "BOX") ? "_rein_boxes" : LIST_IDS);
+		printf("\t\t'1: :{compadd -- $(%s)}' '*:file:_files'", rein_starts(v->args, "BOX") ? "_rein_boxes" : lister(v));
 	} else {
 		printf("\t\t'*:file:_files'");
 	}

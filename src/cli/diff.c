@@ -25,7 +25,8 @@ const struct rein_opt rein_diff_opts[] = {
 };
 
 struct side {
-	struct rein_buf text;
+	struct rein_buf text; /* of a regular file; of a symlink its target */
+	uint32_t mode;
 	bool exists, huge, unreadable;
 	bool later; /* it lies in the tree, where somebody changed it since */
 	uint64_t size;
@@ -57,13 +58,13 @@ static int read_side(const struct rein_content *c, const struct rein_change *x, 
 	if (!fp.mode)
 		return 0;
 	s->exists = true;
+	s->mode = fp.mode;
 	s->size = fp.size;
 	if (S_ISLNK(fp.mode)) {
 		char target[4097];
 		ssize_t n = readlinkat(fd, path, target, sizeof(target));
 
 		rein_buf_add(&s->text, target, n > 0 ? (size_t)n : 0);
-		rein_buf_char(&s->text, '\n');
 	} else if (S_ISREG(fp.mode) && fp.size > SHOWN_MAX) {
 		s->huge = true;
 	} else if (S_ISREG(fp.mode)) {
@@ -134,17 +135,55 @@ static bool has_telling_mode(const struct rein_fp *fp)
 	return (S_ISREG(fp->mode) && fp->mode & 07111) || (S_ISDIR(fp->mode) && fp->mode & 07002);
 }
 
-static void describe(const struct rein_tx *t, const struct rein_change *x)
+/* Where a symlink leads, or NULL. */
+static const char *target(const struct side *s)
 {
-	printf("%s%s %s%s%s", rein_ui(stdout, REIN_BOLD),
-	       x->from ? "renamed" : rein_change_kind_name(x->kind),
+	auto_free char *text = NULL;
+
+	if (!s || !S_ISLNK(s->mode) || !s->text.n)
+		return NULL;
+	text = rein_strndup(s->text.p, s->text.n);
+	return rein_ui_path(text ? text : "?");
+}
+
+/* Links have no text that could be compared line by line: one word each. */
+static void describe_targets(const struct rein_change *x, const struct side *a, const struct side *b)
+{
+	const char *was = target(a), *is = target(b);
+
+	if (was && is && !rein_streq(was, is))
+		printf(", target %s -> %s", was, is);
+	else if (!x->from && !was != !is && rein_type_changed(x))
+		printf(", target %s%s", is ? "" : "was ", is ? is : was);
+	else if (!x->from && !was != !is)
+		printf(" -> %s", is ? is : was);
+}
+
+static void describe_mode(const struct rein_change *x)
+{
+	const bool is_new = rein_type_changed(x) || (x->kind == REIN_CHANGE_CREATED && !x->before.mode);
+
+	if (is_new && has_telling_mode(&x->after))
+		printf(", mode %04o", x->after.mode & 07777);
+	else if (!is_new && x->before.mode && x->after.mode && x->kind != REIN_CHANGE_DELETED &&
+		 (x->before.mode ^ x->after.mode) & 07777)
+		printf(", mode %04o -> %04o", x->before.mode & 07777, x->after.mode & 07777);
+}
+
+/* a, b: what was read of the two sides; NULL for a directory. */
+static void describe(const struct rein_tx *t, const struct rein_change *x, const struct side *a, const struct side *b)
+{
+	const char *type = rein_type_changed(x) ? NULL : rein_special_type(x);
+
+	printf("%s%s %s%s%s%s%s", rein_ui(stdout, REIN_BOLD),
+	       x->from ? "renamed" : rein_change_kind_name(x->kind), type ? type : "", type ? " " : "",
 	       label(t, x, x->from ? x->from : x->path), x->from ? " -> " : "",
 	       x->from ? label(t, x, x->path) : "");
-	if (x->kind == REIN_CHANGE_CREATED && !x->before.mode && has_telling_mode(&x->after))
-		printf(", mode %04o", x->after.mode & 07777);
+	if (rein_type_changed(x))
+		printf(", type %s", rein_special_type(x));
+	describe_targets(x, a, b);
+	describe_mode(x);
 	if (x->before.mode && x->after.mode && x->kind != REIN_CHANGE_DELETED) {
-		if ((x->before.mode ^ x->after.mode) & 07777)
-			printf(", mode %04o -> %04o", x->before.mode & 07777, x->after.mode & 07777);
 		if (x->what & REIN_WHAT_OWNER)
 			printf(", owner %u:%u -> %u:%u", x->before.uid, x->before.gid, x->after.uid,
 			       x->after.gid);
@@ -156,18 +195,37 @@ static void describe(const struct rein_tx *t, const struct rein_change *x)
 	printf("%s\n", rein_ui_off(stdout));
 }
 
+/* Of a regular file; of anything else a number of bytes tells nobody anything. */
+static const char *size_text(const struct side *s)
+{
+	return S_ISREG(s->mode) ? rein_ui_bytes(s->size) : "none";
+}
+
 static void stat_row(const struct rein_tx *t, const struct rein_change *x, const struct side *a,
 		     const struct side *b, const struct rein_text_stat *st)
 {
+	const char *type = rein_special_type(x);
+
 	printf(" %s %s%s%s", letter(x), x->from ? label(t, x, x->from) : "", x->from ? " -> " : "",
 	       label(t, x, x->path));
-	if (st->binary || st->huge || a->huge || b->huge)
-		printf("  %s -> %s\n", a->exists ? rein_ui_bytes(a->size) : "none",
-		       b->exists ? rein_ui_bytes(b->size) : "none");
+	if (type)
+		printf("  %s", type);
+	if (!S_ISREG(a->mode) && !S_ISREG(b->mode))
+		putchar('\n');
+	else if (st->binary || st->huge || a->huge || b->huge)
+		printf("  %s -> %s\n", size_text(a), size_text(b));
 	else
 		printf("  %s+%llu%s %s-%llu%s\n", rein_ui(stdout, REIN_GREEN), (unsigned long long)st->added,
 		       rein_ui_off(stdout), rein_ui(stdout, REIN_RED), (unsigned long long)st->removed,
 		       rein_ui_off(stdout));
+}
+
+/* Only of a regular file: what became something else has lost its lines. */
+static struct rein_text_side text_side(const struct side *s, const char *path)
+{
+	if (!S_ISREG(s->mode))
+		return (struct rein_text_side){NULL, {"", 0}};
+	return (struct rein_text_side){path, {s->text.p ? s->text.p : "", s->text.n}};
 }
 
 static int diff_one(const struct rein_text *text, const struct rein_content *c,
@@ -182,13 +240,11 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 	rc = read_side(c, x, false, &a, err);
 	if (rc == 0)
 		rc = read_side(c, x, true, &b, err);
-	before = (struct rein_text_side){a.exists ? x->from ? x->from : x->path : NULL,
-					 {a.text.p ? a.text.p : "", a.text.n}};
-	after = (struct rein_text_side){b.exists ? x->path : NULL, {b.text.p ? b.text.p : "", b.text.n}};
+	before = text_side(&a, x->from ? x->from : x->path);
+	after = text_side(&b, x->path);
 	if (rc == 0 && !d->stat)
-		describe(c->t, x);
-	if (rc == 0 && !a.huge && !b.huge && !a.unreadable && !b.unreadable &&
-	    (a.exists || b.exists))
+		describe(c->t, x, &a, &b);
+	if (rc == 0 && !a.huge && !b.huge && !a.unreadable && !b.unreadable && (before.name || after.name))
 		rc = rein_text_diff(text, &before, &after, (unsigned)d->context, d->stat ? NULL : emit,
 				    NULL, &st, err);
 	if (rc == 0 && d->stat)
@@ -196,8 +252,8 @@ static int diff_one(const struct rein_text *text, const struct rein_content *c,
 	else if (rc == 0 && (a.unreadable || b.unreadable))
 		printf("  (cannot be read)\n");
 	else if (rc == 0 && (st.binary || st.huge || a.huge || b.huge))
-		printf("  (%s: %s -> %s)\n", st.binary ? "binary" : "large",
-		       a.exists ? rein_ui_bytes(a.size) : "none", b.exists ? rein_ui_bytes(b.size) : "none");
+		printf("  (%s: %s -> %s)\n", st.binary ? "binary" : "large", size_text(&a),
+		       size_text(&b));
 	if (rc == 0 && !d->stat && (a.later || b.later))
 		printf("  (%s %s)\n", b.later ? "the new content" : "the old content",
 		       (b.later ? b.exists : a.exists) ? "as it is now: it was changed since" : "is gone: it was removed since");
@@ -226,6 +282,20 @@ static bool named(const struct rein_tx *t, const struct rein_change *x, char **p
 			return true;
 	}
 	return n == 0;
+}
+
+static void name_row(const struct rein_tx *t, const struct rein_change *x)
+{
+	const char *type = rein_special_type(x);
+
+	printf("%s\t%s%s%s%s%s\n", letter(x), x->from ? label(t, x, x->from) : "", x->from ? "\t" : "",
+	       label(t, x, x->path), type ? "\t" : "", type ? type : "");
+}
+
+/* A directory, before too if it was there: nothing to compare. */
+static bool is_directory(const struct rein_change *x)
+{
+	return S_ISDIR(x->after.mode ? x->after.mode : x->before.mode) && !rein_type_changed(x);
 }
 
 static bool wanted(const struct rein_tx *t, const struct rein_change *x, char **paths, int n)
@@ -274,13 +344,13 @@ int rein_print_diff(const struct rein_tx *t, const struct rein_changes *c, const
 		if (!wanted(t, x, paths, npaths))
 			continue;
 		if (d->name_status)
-			printf("%s\t%s%s%s\n", letter(x), x->from ? label(t, x, x->from) : "",
-			       x->from ? "\t" : "", label(t, x, x->path));
+			name_row(t, x);
 		else if (d->stat && x->top && x->kind == REIN_CHANGE_DELETED && S_ISDIR(x->before.mode) &&
 			 !npaths)
 			i = whole_row(t, c, i, &sum);
-		else if (S_ISDIR(x->after.mode | (x->after.mode ? 0 : x->before.mode)))
-			d->stat ? (void)printf(" %s %s/\n", letter(x), label(t, x, x->path)) : describe(t, x);
+		else if (is_directory(x))
+			d->stat ? (void)printf(" %s %s/\n", letter(x), label(t, x, x->path))
+				: describe(t, x, NULL, NULL);
 		else
 			rc = diff_one(text, &content, x, d, &sum, err);
 	}

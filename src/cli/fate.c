@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "cli/judgement.h"
+#include "cli/outcome.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
@@ -152,6 +153,9 @@ static enum rein_fate choose(struct rein_engine *e, const struct rein_fate_args 
 		return (enum rein_fate)a->decision;
 	if (rein_fate_has_person(common)) {
 		rein_print_changes(stderr, &r->tx, &r->changes, 12);
+		if (failed)
+			rein_more("%sthe command failed:%s %s", rein_ui(stderr, REIN_RED), rein_ui_off(stderr),
+				  rein_outcome_end(r));
 		if (no) {
 			rein_more("%sto be reviewed:%s %s", rein_ui(stderr, REIN_YELLOW), rein_ui_off(stderr),
 				  no->reason);

@@ -56,7 +56,7 @@ int rein_judge_begin(struct rein_judge *j, const struct rein_circumstances *c, s
 	if (home && *home == '/' && !(j->home = rein_strdup(home)))
 		return rein_err_nomem(err);
 	if (c->trust > 100)
-		return rein_err_set(err, REIN_E_USAGE, "--trust: 1 to 100");
+		return rein_err_set(err, REIN_E_USAGE, "--trust: 0 to 100");
 	j->facts = (struct rein_verdict_facts){.agent = c->agent, .role = c->role, .environment = c->environment,
 					       .trust_known = c->trust > 0, .trust = (unsigned)c->trust};
 	return set_time(&j->facts, c->at, err);

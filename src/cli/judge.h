@@ -28,7 +28,7 @@ struct rein_circumstances {
 	{"agent", 0, REIN_OPT_STRING, offsetof(type, member.agent), "NAME", "as this agent", 0},               \
 	{"role", 0, REIN_OPT_STRING, offsetof(type, member.role), "ROLE", "in this role", 0},                  \
 	{"environment", 0, REIN_OPT_STRING, offsetof(type, member.environment), "NAME", "in this environment", 0}, \
-	{"trust", 0, REIN_OPT_NUMBER, offsetof(type, member.trust), "N", "with this trust, 1 to 100", 0},      \
+	{"trust", 0, REIN_OPT_NUMBER, offsetof(type, member.trust), "N", "with this trust, 0 to 100", 0},      \
 	{"at", 0, REIN_OPT_STRING, offsetof(type, member.at), "HH:MM", "at this time of day", 0}
 
 struct rein_judge {

@@ -37,12 +37,23 @@ static enum rein_colour state_colour(int state)
 					    : REIN_DIM;
 }
 
-static void print_row(const struct rein_tx *t, uint64_t now, unsigned width)
+/* Nobody knows what one did that has not ended: its changes are looked for then. */
+static void summarize(const struct rein_engine *e, const struct rein_tx *t, struct rein_buf *b)
+{
+	if (t->state != REIN_TX_RUNNING)
+		rein_ui_summary(b, &t->sum);
+	else if (rein_tx_alive(&e->state, t->id))
+		rein_buf_cstr(b, "not ended yet");
+	else
+		rein_buf_cstr(b, "its process is gone, and what it did is not known");
+}
+
+static void print_row(const struct rein_engine *e, const struct rein_tx *t, uint64_t now, unsigned width)
 {
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
 	size_t room = width > 42 ? width - 30 : width ? 12 : 1000;
 
-	rein_ui_summary(&sum, &t->sum);
+	summarize(e, t, &sum);
 	printf("%s%-6s%s %s%-9s%s %-11s %s\n", rein_ui(stdout, REIN_BOLD), t->id, rein_ui_off(stdout),
 	       rein_ui(stdout, state_colour(t->state)), rein_tx_state_name(t->state),
 	       rein_ui_off(stdout), rein_ui_ago(t->created_ns, now),
@@ -139,9 +150,17 @@ int rein_cli_log(int argc, char **argv)
 		rein_say("no transactions here%s", l.n ? " (rein log --all shows other workspaces')" : "");
 	rein_ui_page(n > 10 && !common.no_pager);
 	for (size_t i = 0; i < n; i++)
-		print_row(v[i], now, rein_ui_width(stdout));
+		print_row(&e, v[i], now, rein_ui_width(stdout));
 	rein_ui_page_end();
 	return 0;
+}
+
+static void print_end(const struct rein_tx *t, const char *effects)
+{
+	printf("ran         %s, exit status %d, took %s\n", rein_ui_ago(t->created_ns, rein_now_ns()), t->status,
+	       rein_ui_seconds(t->ended_ns > t->created_ns ? t->ended_ns - t->created_ns : 0));
+	printf("effects     %s (%s new, %s replaced or deleted)\n", effects, rein_ui_bytes(t->sum.bytes_new),
+	       rein_ui_bytes(t->sum.bytes_old));
 }
 
 int rein_cli_show(int argc, char **argv)
@@ -177,7 +196,7 @@ int rein_cli_show(int argc, char **argv)
 		rein_json_out(&b);
 		return 0;
 	}
-	rein_ui_summary(&sum, &t.sum);
+	summarize(&e, &t, &sum);
 	rein_ui_page(!common.no_pager);
 	printf("transaction %s%s%s  %s%s%s%s%s\n", rein_ui(stdout, REIN_BOLD), t.id, rein_ui_off(stdout),
 	       rein_ui(stdout, state_colour(t.state)), rein_tx_state_name(t.state),
@@ -192,10 +211,10 @@ int rein_cli_show(int argc, char **argv)
 		printf("record      rein audit show %s\n", t.action);
 	printf("in          %s\n", rein_ui_path(t.cwd ? t.cwd : ""));
 	printf("workspace   %s\n", rein_ui_path(t.workspace ? t.workspace : ""));
-	printf("ran         %s, exit status %d, took %s\n", rein_ui_ago(t.created_ns, rein_now_ns()),
-	       t.status, rein_ui_seconds(t.ended_ns > t.created_ns ? t.ended_ns - t.created_ns : 0));
-	printf("effects     %s (%s new, %s replaced or deleted)\n", sum.p ? sum.p : "",
-	       rein_ui_bytes(t.sum.bytes_new), rein_ui_bytes(t.sum.bytes_old));
+	if (t.state == REIN_TX_RUNNING)
+		printf("began       %s: %s\n", rein_ui_ago(t.created_ns, rein_now_ns()), sum.p ? sum.p : "");
+	else
+		print_end(&t, sum.p ? sum.p : "");
 	rein_print_changes(stdout, &t, &c, 0);
 	if (refused.total) {
 		printf("refused     %s\n", rein_ui_count(refused.total));
@@ -207,6 +226,28 @@ int rein_cli_show(int argc, char **argv)
 	}
 	rein_ui_page_end();
 	return 0;
+}
+
+/* Of what runs there is no diff, and nothing to decide about. */
+static void print_choices(const struct rein_engine *e, const struct rein_tx **v, size_t n)
+{
+	bool held = false, alive = false, left = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const bool runs = v[i]->state == REIN_TX_RUNNING;
+
+		held |= !runs;
+		alive |= runs && rein_tx_alive(&e->state, v[i]->id);
+		left |= runs && !rein_tx_alive(&e->state, v[i]->id);
+	}
+	if (!n)
+		printf("nothing is waiting here\n");
+	if (held)
+		printf("look: rein diff ID   keep: rein commit ID   drop: rein discard ID\n");
+	if (alive)
+		printf("of those that run: rein ps   end: rein kill ID\n");
+	if (left)
+		printf("of those whose process is gone: drop: rein discard ID\n");
 }
 
 int rein_cli_status(int argc, char **argv)
@@ -238,11 +279,8 @@ int rein_cli_status(int argc, char **argv)
 		return 0;
 	}
 	for (size_t i = 0; i < open; i++)
-		print_row(v[i], now, rein_ui_width(stdout));
-	if (!open)
-		printf("nothing is waiting here\n");
-	else
-		printf("look: rein diff ID   keep: rein commit ID   drop: rein discard ID\n");
+		print_row(&e, v[i], now, rein_ui_width(stdout));
+	print_choices(&e, v, open);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ const struct rein_verb rein_verbs[] = {
 	{"metrics", "", "Print metrics for Prometheus", NULL, rein_cli_metrics, false, 0, false},
 	{"completion", "bash|zsh|fish", "Print a shell's completion script", NULL, rein_cli_completion, false, 1, false},
 	{"version", "", "Print the version", NULL, rein_cli_version, false, 0, false},
-	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false, 1, false},
+	{"help", "[VERB]", "Show help", NULL, rein_cli_help, false, 2, false},
 	{0},
 };
 
@@ -67,6 +67,14 @@ static void overview(FILE *f)
 	fprintf(f, "\nTry: rein run -- make test        More: rein help run, man rein\n");
 }
 
+/* Its verbs have a table of their own. */
+static int audit_help(char *verb)
+{
+	char *argv[] = {(char *)"audit", (char *)"help", verb, NULL};
+
+	return rein_cli_audit(verb ? 3 : 2, argv);
+}
+
 int rein_cli_help(int argc, char **argv)
 {
 	struct rein_common common = {0};
@@ -80,11 +88,15 @@ int rein_cli_help(int argc, char **argv)
 		overview(stdout);
 		return 0;
 	}
+	if (rein_streq(argv[first], "audit"))
+		return audit_help(first + 1 < argc ? argv[first + 1] : NULL);
 	v = rein_verb_find(argv[first]);
-	if (!v) {
+	if (!v)
 		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help)", argv[first]);
+	else if (first + 1 < argc)
+		rein_err_set(&err, REIN_E_USAGE, "'%s' is one too many (see: rein help --help)", argv[first + 1]);
+	if (err.code)
 		return rein_fail(&err, common.json);
-	}
 	rein_opts_help(v);
 	return 0;
 }

@@ -213,6 +213,9 @@ int rein_cli_ps(int argc, char **argv)
 			print_json(&e, &l, a.agent);
 		else
 			print_table(&e, &l, a.agent);
+		/* not in the list, which programs read: why nothing runs */
+		if (!common.json && !common.quiet)
+			rein_tell_stopped(&e);
 		if (!a.watch)
 			return 0;
 		if (fflush(stdout) != 0)

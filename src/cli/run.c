@@ -223,8 +223,7 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 	} else {
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r), r->tx.id);
 		rein_print_conflicts(&r->tx, &r->changes, err);
-		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
-			  r->tx.id, r->tx.id);
+		rein_print_ways_out(&r->tx, &r->changes, false);
 	}
 	/* what was not chosen is held by itself: what becomes of this one does not reach it */
 	if (*rest)
@@ -232,6 +231,22 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 	if (common->json)
 		rein_outcome_json(r, o, "hold", rest, err);
 	return rein_code_exit(err->code);
+}
+
+/*
+ * It came to its own end, and what it did became what the options say, or nobody wanted anything but a commit: of
+ * that -q says nothing. The command's own failure it told itself, and its status does.
+ */
+static bool went_as_asked(const struct run_args *a, const struct rein_run *r, enum rein_fate d)
+{
+	static const enum rein_fate on_failure[] = {REIN_FATE_ASK, REIN_FATE_COMMIT, REIN_FATE_DISCARD, REIN_FATE_HOLD};
+	enum rein_fate wanted = a->fate.decision ? (enum rein_fate)a->fate.decision : REIN_FATE_COMMIT;
+
+	if (r->result.status && a->fate.on_failure)
+		wanted = on_failure[a->fate.on_failure];
+	if (rein_fate_is_forced(r))
+		return false;
+	return !r->has_tx || (d == wanted && !rein_fate_is_thrown_away(&r->judged));
 }
 
 static int finish(struct rein_engine *e, const struct run_args *a, const struct rein_common *common,
@@ -249,7 +264,7 @@ static int finish(struct rein_engine *e, const struct run_args *a, const struct 
 		rein_outcome_notes(r, common, o);
 	if (r->has_tx && settle(e, r, d, &err) < 0)
 		return report_failure(r, o, common, rest, &err);
-	if (!common->json && !common->quiet)
+	if (!common->json && (!common->quiet || !went_as_asked(a, r, d)))
 		rein_outcome_report(r, o, d, rest, common->verbose);
 	if (unrecorded.code) {
 		rein_err_prefix(&unrecorded, "the answer cannot be recorded, so that it was not given");

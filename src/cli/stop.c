@@ -183,6 +183,27 @@ int rein_cli_stop(int argc, char **argv)
 	return report_stop(&s, a.agent, &common, flagged, changing, &flag);
 }
 
+static void tell_one(void *arg, const char *whom, const struct rein_order_text *t)
+{
+	size_t *n = arg;
+
+	++*n;
+	if (*whom)
+		rein_say("agent %s is stopped, by %s%s%s: rein start --agent %s", rein_ui_path(whom), t->who,
+			 *t->why ? ": " : "", rein_ui_path(t->why), rein_ui_path(whom));
+	else
+		rein_say("everything is stopped, by %s%s%s: rein start", t->who, *t->why ? ": " : "",
+			 rein_ui_path(t->why));
+}
+
+size_t rein_tell_stopped(const struct rein_engine *e)
+{
+	size_t n = 0;
+
+	rein_orders_each(&(struct rein_orders){e->state.fd, e->state.dir}, REIN_ORDERS_STOP, tell_one, &n);
+	return n;
+}
+
 int rein_cli_start(int argc, char **argv)
 {
 	struct stop_args a = {0};
@@ -190,6 +211,7 @@ int rein_cli_start(int argc, char **argv)
 	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	struct rein_err err = {0};
 	int first, status, taken;
+	size_t left;
 
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("start", argc, argv, &a, &common, &first, &e, &status))
@@ -204,8 +226,11 @@ int rein_cli_start(int argc, char **argv)
 		record(e.state.dir, "started", a.agent, a.reason);
 	if (common.json)
 		printf("{\"started\":%s}\n", taken ? "true" : "false");
-	else if (!common.quiet)
-		printf("%s\n", taken ? "boxes may run again" : "nothing was stopped");
+	else if (!common.quiet) {
+		/* each is taken back by its own name */
+		left = rein_tell_stopped(&e);
+		printf("%s\n", taken ? "boxes may run again" : left ? "nothing else was stopped" : "nothing was stopped");
+	}
 	return 0;
 }
 

@@ -73,11 +73,8 @@ static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
 	if (!rest)
 		rein_more("per path: --ours PATH leaves it as it is, --theirs PATH puts the other version there; what that replaces is "
 			  "kept, and comes back with rein %s", t->state == REIN_TX_COMMITTED ? "redo" : "undo");
-	if (rest && merged)
-		rein_more("it cannot be merged   per path: --ours PATH, --theirs PATH   drop: rein discard %s", t->id);
-	else if (rest)
-		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
-			  t->id, t->id);
+	else
+		rein_print_ways_out(t, c, merged);
 	tell_rest(rest);
 	return rein_code_exit(REIN_E_CONFLICT);
 }

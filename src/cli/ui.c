@@ -565,6 +565,25 @@ static const char *type_name(uint32_t mode)
 				: "none";
 }
 
+bool rein_type_changed(const struct rein_change *x)
+{
+	return !x->from && x->kind != REIN_CHANGE_DELETED && x->before.mode && x->after.mode &&
+	       (x->before.mode ^ x->after.mode) & S_IFMT;
+}
+
+const char *rein_special_type(const struct rein_change *x)
+{
+	const uint32_t mode = x->kind == REIN_CHANGE_DELETED || !x->after.mode ? x->before.mode : x->after.mode;
+	size_t size;
+	char *s;
+
+	if (!rein_type_changed(x))
+		return S_ISREG(mode) || S_ISDIR(mode) ? NULL : type_name(mode);
+	s = slot(&size);
+	snprintf(s, size, "%s -> %s", type_name(x->before.mode), type_name(x->after.mode));
+	return s;
+}
+
 static void json_side(struct rein_json *j, const char *key, const struct rein_fp *fp)
 {
 	char mode[8];

@@ -47,6 +47,11 @@ const char *rein_ui_seconds(uint64_t ns);      /* 4.2 s */
 const char *rein_ui_ago(uint64_t then_ns, uint64_t now_ns);
 const char *rein_ui_command(char *const *argv, size_t argc, size_t max);
 
+/* What was of one type, a file say, is of another. */
+bool rein_type_changed(const struct rein_change *x);
+/* "symlink", or "file -> symlink" where it changed; NULL: what everybody expects, a file or a directory. */
+const char *rein_special_type(const struct rein_change *x);
+
 /* "3 modified, 12 created, 1 deleted". */
 void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s);
 

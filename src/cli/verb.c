@@ -8,6 +8,7 @@
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "sys/priv.h"
+#include "sys/tree.h"
 
 /* Its state is hidden in a box: nothing of it can be told, changed or added to from there. */
 static void explain_if_inside(struct rein_err *err)
@@ -58,6 +59,21 @@ int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *t
 	return 0;
 }
 
+/* What could not be finished still lies in the journal, under its id; the message tells of one of them. */
+static void tell_stuck(const struct rein_engine *e)
+{
+	auto_(rein_names_done) struct rein_names names = {0};
+	struct rein_err ignored = {0};
+	const char *id = "ID";
+
+	if (rein_names_read(e->state.journal_fd, "", &names, &ignored) == 0)
+		for (size_t i = 0; i < names.n; i++)
+			if (strstr(e->stuck.msg, names.v[i]))
+				id = names.v[i];
+	rein_say("%s%s%s (tried again on every command; give it up: rein discard --force %s)",
+		 rein_ui(stderr, REIN_YELLOW), e->stuck.msg, rein_ui_off(stderr), rein_ui_path(id));
+}
+
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status)
 {
@@ -76,8 +92,7 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
 			 engine->recovered == 1 ? "" : "s");
 	if (engine && engine->stuck.code)
-		rein_say("%s%s%s (tried again on every command; give it up: rein discard --force ID)",
-			 rein_ui(stderr, REIN_YELLOW), engine->stuck.msg, rein_ui_off(stderr));
+		tell_stuck(engine);
 	return 0;
 }
 
@@ -129,6 +144,8 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 			fprintf(f, " -> %s", rein_change_path(t, x));
 		else if (S_ISDIR(x->after.mode ? x->after.mode : x->before.mode) && *x->path)
 			fputc('/', f);
+		if (rein_special_type(x))
+			fprintf(f, " (%s)", rein_special_type(x));
 		fputc('\n', f);
 	}
 	if (left)
@@ -207,4 +224,25 @@ void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 		rein_more("... and %s more", rein_ui_count(left));
 	if (!shown)
 		rein_more("%s", err->msg);
+}
+
+void rein_print_ways_out(const struct rein_tx *t, const struct rein_changes *c, bool merged)
+{
+	bool hidden = false, other = false;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].clash && !c->v[i].skipped)
+			*(c->v[i].clash == REIN_CLASH_HIDDEN ? &hidden : &other) = true;
+	/* neither a merge nor --theirs touches it: nobody there saw what would be lost */
+	if (hidden)
+		rein_more("what was hidden is never overwritten   leave it as it is: rein commit %s --ours PATH   "
+			  "look: rein diff %s PATH, and change it yourself",
+			  t->id, t->id);
+	if (hidden && !other)
+		rein_more("drop: rein discard %s", t->id);
+	else if (merged)
+		rein_more("it cannot be merged   per path: --ours PATH, --theirs PATH   drop: rein discard %s", t->id);
+	else
+		rein_more("merge text: rein commit %s --merge   per path: --ours PATH, --theirs PATH   drop: rein discard %s",
+			  t->id, t->id);
 }

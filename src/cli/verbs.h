@@ -68,6 +68,8 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 /* err: what to say when no single path is to blame. */
 void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 			  const struct rein_err *err);
+/* What can be done about the conflicts of a commit. merged: --merge was tried. */
+void rein_print_ways_out(const struct rein_tx *t, const struct rein_changes *c, bool merged);
 
 /* Limits: members "limit", "limits" and "usage"; what to do about the one that was hit; who kept them. */
 void rein_json_limits(struct rein_json *j, const struct rein_box_result *r);

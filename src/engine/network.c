@@ -279,7 +279,7 @@ void rein_network_refused(void *watcher, const struct rein_net_refusal *x, bool 
 	if (!rein_net_refusal_is_violation(x) || atomic_fetch_add(&w->network_refusals, 1) >= NOTED_MAX)
 		return;
 	w->over |= over;
-	rein_net_remedy(x, ask, sizeof(ask));
+	rein_rule_remedy(x, ask, sizeof(ask));
 	if (x->port)
 		snprintf(port, sizeof(port), ":%u", x->port);
 	snprintf(text, sizeof(text), "%.60s%s: %s%s%.50s", x->name, port, rein_net_why_text(x->why),

@@ -440,6 +440,35 @@ for i in range(1, 16): os.unlink(".git/refs/tags/t%d" % i)' >refs.py
 	eq file1 1 "$(cat file1)"
 }
 
+@test "-q: what went as asked needs no words, and all else has them" {
+	printf 'version: 1\nvalidate: ["test ! -e bad"]\n' >"$T/v.yaml"
+	printf 'version: 1\neffects:\n  - id: no.docs\n    match: {path: ["docs/**"]}\n    decide: deny\n    message: no\n' >"$T/d.yaml"
+	local a
+	for a in --commit --hold --discard "--on-failure hold" "--on-failure discard"; do
+		# shellcheck disable=SC2086
+		run -3 j -q -y $a -- sh -c 'echo 1 >as_asked; exit 3'
+		eq "$a" "" "$output"
+	done
+	run -3 j -q -- sh -c 'exit 3'
+	eq "no transaction" "" "$output"
+	run -3 j -q -- sh -c 'echo 1 >half; exit 3'
+	has "$output" "Held"
+	run -121 j -q -- git clean -fdx
+	has "$output" "Held"
+	has "$output" "rein commit"
+	run -121 j -q -p "$T/v.yaml" -- sh -c 'echo 1 >bad'
+	has "$output" "must succeed before a commit"
+	run -122 j -q -p "$T/d.yaml" -- sh -c 'mkdir docs; echo 1 >docs/x'
+	has "$output" "rolled back"
+	run -124 j -q --timeout 200ms -- sleep 20
+	has "$output" "timed out"
+	command rein run -q -- sleep 20 3>&- >"$T/out" 2>&1 &
+	until_true 10 sh -c 'rein ps --json | grep -q sleep'
+	command rein kill --reason because "$(command rein ps --json | field boxes.0.id)"
+	wait $! || true
+	has "$(cat "$T/out")" because
+}
+
 @test "validate: a check that cannot be run holds what was done" {
 	printf 'version: 1\nvalidate: ["true"]\n' >p.yaml
 	mkdir "$T/bin"

@@ -316,6 +316,30 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	done
 }
 
+@test "stop: who is still stopped is named by start and ps, and a running box is not asked to be decided about" {
+	local id
+	rein stop --agent zed --reason "for a while" >/dev/null
+	run -0 rein start
+	has "$output" "agent zed is stopped"
+	has "$output" "for a while"
+	has "$output" "rein start --agent zed"
+	hasnt "$output" "nothing was stopped"
+	has "$(rein ps 2>&1)" "rein start --agent zed"
+	has "$(rein start --agent zed 2>&1)" "may run again"
+	eq nobody "nothing was stopped" "$(rein start 2>&1)"
+	hasnt "$(rein ps 2>&1)" zed
+	start_box -- sh -c "echo 1 >new; sleep 84.$MARK"
+	id=$(rein ps --json | field boxes.0.id)
+	for v in status log show; do
+		run -0 rein $v
+		has "$output" "not ended yet"
+		hasnt "$output" "only times"
+		hasnt "$output" "rein commit"
+	done
+	has "$(rein status)" "rein kill ID"
+	rein kill "$id"
+}
+
 @test "stop: a paused box dies too" {
 	start_box --limit memory=200M -- sleep 83.$MARK
 	run -0 rein pause "$(boxes)"

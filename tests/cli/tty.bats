@@ -35,6 +35,11 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	has "$output" deleted
 	has "$output" gone
 	[ -e gone ] && [ ! -e made ]
+	# before the question, not only after it
+	has "${output%%ommit*}" "the command failed:"
+	has "${output%%ommit*}" "exit 4"
+	run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >made'
+	hasnt "$output" "the command failed"
 }
 
 @test "the question: s chooses files; the rest is held" {

@@ -1128,6 +1128,7 @@ open("f", "w").write("x")'
 	# as if it had died at the end, and a path it needs is gone
 	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
 	rm n
+	has "$(rein log 2>&1)" "give it up: rein discard --force $id)"
 	run -0 rein discard --force "$id"
 	rein gc -q
 	grep -rqs PRECIOUS "$REIN_STATE/txn/$id" || die "the only copy is gone"

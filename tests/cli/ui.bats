@@ -180,6 +180,40 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	run -125 rein diff nope
 }
 
+@test "diff and show: symlinks, fifos and changes of type are told, and the lines that went with them" {
+	local a
+	printf 'a\nb\n' >f1 && mkdir dd && echo in >dd/in && printf '1\n2\n3\n' >notes && printf 'a\0b' >bin
+	ln -s old lk && ln -s x ltof
+	held sh -c 'ln -s /etc/passwd l1; mkfifo p; rm f1; ln -s /etc/passwd f1; rm -r dd; echo x >dd; ln -sfn new lk
+		rm notes bin ltof; mkdir notes bin; echo x >notes/x; echo q >ltof' >/dev/null
+	for a in held committed undone; do
+		run -0 rein diff @
+		has "$output" "created symlink l1 -> /etc/passwd"
+		hasnt "$output" "+/etc/passwd"
+		has "$output" "created fifo p"
+		has "$output" $'modified f1, type file -> symlink, target /etc/passwd\n--- a/f1\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n'
+		has "$output" $'modified dd, type directory -> file\n'
+		has "$output" $'modified notes, type file -> directory\n--- a/notes\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-1\n-2\n-3\n'
+		has "$output" $'modified bin, type file -> directory\n  (binary: 3 B -> none)'
+		has "$output" "modified symlink lk, target old -> new"
+		has "$output" "modified ltof, type symlink -> file, target was x"
+		run -0 rein diff @ --stat
+		has "$output" " A l1  symlink"
+		has "$output" " M notes  file -> directory  +0 -3"
+		has "$output" "+3 -6 lines"
+		run -0 rein diff @ --name-status
+		has "$output" $'A\tl1\tsymlink'
+		has "$output" $'A\tp\tfifo'
+		has "$output" $'M\tf1\tfile -> symlink'
+		has "$output" $'A\tnotes/x'
+		run -0 rein show
+		has "$output" "l1 (symlink)"
+		has "$output" "p (fifo)"
+		has "$output" "notes/ (file -> directory)"
+		case $a in held) rein commit -q ;; committed) rein undo -q ;; esac
+	done
+}
+
 @test "names are told whole, however long, and cut between characters where they are cut" {
 	local long w
 	long=$(printf 'd%.0s' {1..200})
@@ -394,6 +428,31 @@ letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
 audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
 all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 
+@test "--allow-host: this machine is not localhost, and its hint names a port" {
+	run -125 rein run --allow-host localhost:8080 -- touch made
+	has "$output" "this machine is host.rein.internal:8080"
+	run -125 rein run --allow-host LOCALHOST -- touch made
+	has "$output" "this machine is host.rein.internal:PORT"
+	[ ! -e made ]
+	run -0 rein run --allow-host 127.0.0.1:8080 -- true
+	has "$output" "this machine is host.rein.internal:8080"
+	run -0 rein run --allow-host '[::1]:8080' -- true
+	has "$output" "this machine is host.rein.internal:8080"
+	run -0 rein run --allow-host 192.0.2.7 -- true
+	hasnt "$output" "this machine"
+	run rein run --allow-host example.org -- getent ahostsv4 host.rein.internal
+	has "$output" "to allow: --allow-host host.rein.internal:PORT"
+}
+
+@test "help audit: what rein audit --help prints, and of each of its verbs" {
+	eq all "$(rein audit --help)" "$(rein help audit)"
+	eq log "$(rein audit log --help)" "$(rein help audit log)"
+	has "$(rein help audit log)" --follow
+	run -125 rein help audit nothing
+	run -125 rein help audit log x
+	has "$output" "one too many"
+}
+
 @test "completion: bash loads it and completes verbs, options, choices and ids" {
 	rein completion bash >"$T/c.bash"
 	bash -n "$T/c.bash"
@@ -405,6 +464,16 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	eq choice host "$(complete_line rein run --net h)"
 	q sh -c 'echo 1 >a'
 	has "$(complete_line rein show '')" "$(newest)"
+	# of this workspace, and what the verb can use
+	local done held
+	done=$(newest) held=$(held touch later)
+	has "$(complete_line rein undo '')" "$done"
+	hasnt "$(complete_line rein undo '')" "$held"
+	has "$(complete_line rein commit '')" "$held"
+	hasnt "$(complete_line rein discard '')" "$done"
+	mkdir "$T/other"
+	hasnt "$(cd "$T/other" && complete_line rein commit '')" "$held"
+	rein discard -q "$held"
 	local v o
 	for v in $(verbs); do has "$(complete_line rein "$v")" "$v"; done
 	for v in $(audit_verbs); do has "$(complete_line rein audit "$v")" "$v"; done

@@ -77,6 +77,21 @@ tree() {
 	[ "$(cat conf/secrets/s)" = s ]
 }
 
+@test "a hidden file in the way: what is told then works" {
+	local id
+	echo real >.env; own
+	run rein run -q --commit -- sh -c 'echo other >.env; echo new >beside'
+	[ "$status" = 123 ]
+	[[ $output == *"never overwritten"*"--ours PATH"*"rein diff"* && $output != *--merge* && $output != *--theirs* ]]
+	id=$(rein log --ids -n 1)
+	run rein commit "$id" --merge --theirs .env
+	[ "$status" = 123 ]
+	[[ $output == *"never overwritten"* && $output != *"be merged"* ]]
+	[[ $(rein diff "$id" .env) == *+other* ]]
+	rein commit -q "$id" --ours .env
+	[ "$(cat .env beside)" = $'real\nnew' ]
+}
+
 @test "a named path is shown although a pattern hides it" {
 	echo cert >public.pem
 	own

@@ -2,6 +2,8 @@
 /* See rule.h. */
 #include "sandbox/net/rule.h"
 
+#include <stdio.h>
+
 #include "base/auto.h"
 #include "base/str.h"
 
@@ -271,6 +273,18 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 				    text);
 	*ret = r;
 	return 0;
+}
+
+void rein_rule_remedy(const struct rein_net_refusal *x, char *to, size_t max)
+{
+	char port[16] = "PORT"; /* its name is asked for first, and refused before a port is known */
+
+	rein_net_remedy(x, to, max);
+	if (!rein_streq(x->name, REIN_NET_HOST_NAME) || !rein_streq(to, "--allow-host " REIN_NET_HOST_NAME))
+		return;
+	if (x->port)
+		snprintf(port, sizeof(port), "%u", x->port);
+	snprintf(to, max, "--allow-host " REIN_NET_HOST_NAME ":%s", port);
 }
 
 int rein_publish_parse(const char *text, struct rein_net_publish *ret, struct rein_err *err)

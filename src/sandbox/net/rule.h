@@ -26,6 +26,8 @@
 #define REIN_NET_HOST_NAME "host.rein.internal"
 
 int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err);
+/* As rein_net_remedy; of this machine a rule without a port would be refused. */
+void rein_rule_remedy(const struct rein_net_refusal *x, char *to, size_t max);
 /* "443", "8000-8999" or "*" */
 bool rein_ports_parse(const char *text, uint16_t *ret_first, uint16_t *ret_last);
 /* "PORT" or "HOSTPORT:PORT" */
