@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sandbox/net/netlink.h"
+#include "sandbox/net/rule.h"
 
 #define SPLICE_AFTER (256u << 10)
 #define PIPE_LARGE   (512 << 10)
@@ -171,7 +172,7 @@ static bool explain(const struct gate *g, struct flow *f, uint32_t why, const ch
 		return false;
 	snprintf(x.name, sizeof(x.name), "%s", flow_name(f, text));
 	snprintf(x.detail, sizeof(x.detail), "%s", detail);
-	rein_net_remedy(&x, ask, sizeof(ask));
+	rein_rule_remedy(&x, ask, sizeof(ask));
 	n = snprintf(body, sizeof(body), "rein: refused: %s:%u: %s%s%s%s.\n%s%s%s", x.name, x.port,
 		     rein_net_why_text(why), *detail ? " (" : "", x.detail, *detail ? ")" : "", *ask ? "To ask for it: rein run " : "", ask, *ask ? "\n" : "");
 	n = snprintf(message, sizeof(message),
