@@ -765,3 +765,17 @@ denied() {
 	hasnt "$output" abcdef
 	hasnt "$(command rein audit log --json)" abcdef
 }
+
+@test "what may be under a rule is refused by what it does, not in the words of the rule" {
+	for c in 'rm -rf /' 'find / -delete'; do
+		run j -- sh -c "$c"
+		eq status 121 "$status"
+		has "$output" "deletes a system directory (/)"
+		hasnt "$output" "overwrites a disk"
+		hasnt "$output" "instead: "
+	done
+	run command rein classify 'echo $MY_TOKEN'
+	has "$output" "prints a credential"
+	hasnt "$output" "()"
+	hasnt "$output" "rein.own-files"
+}
