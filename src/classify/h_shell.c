@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shell itself and its builtins. */
 #include "classify/h_shell.h"
+#include "classify/value.h"
 
 #define LOCAL REIN_REACH_CONTAINED
 
@@ -17,7 +18,7 @@ void h_say(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level, stru
 
 struct data h_cd(struct ctx *cx, struct call *c)
 {
-	struct field to = c->ops.n ? c->ops.v[0] : (struct field){.s = cx->home};
+	struct field to = c->ops.n ? c->ops.v[0] : (struct field){.s = val_param_value(cx, STR("HOME")).s};
 
 	undo_push_cwd(cx);
 	if (str_is(to.s, "-") || !to.s.n || to.s.p[0] == '+') {

@@ -5,11 +5,35 @@
 static const char *environment(struct ctx *cx, struct rein_str name)
 {
 	const char *const *e = cx->act ? cx->act->environ_ : NULL;
+	const char *found = NULL;
 
-	for (; e && *e; e++)
-		if (strlen(*e) > name.n && !memcmp(*e, name.p, name.n) && (*e)[name.n] == '=')
-			return *e + name.n + 1;
-	return NULL;
+	for (; e && *e; e++) {
+		if (strlen(*e) <= name.n || memcmp(*e, name.p, name.n) != 0 || (*e)[name.n] != '=')
+			continue;
+		if (found) /* there twice: programs differ in which one they take */
+			return "\001";
+		found = *e + name.n + 1;
+	}
+	return found;
+}
+
+/* A credential may be used, and its name says what it is; its value has no place in a reason or a record. */
+static struct pval from_environment(struct ctx *cx, struct rein_str name, const char *value)
+{
+	if (*value && env_is_secret(cx, name))
+		return (struct pval){.s = STR("\001"), .taint = TAINT_ENV | TAINT_SECRET, .set = true};
+	return (struct pval){.s = {value, strlen(value)}, .set = true};
+}
+
+/* Not given, but perhaps set by what nobody here looks into (a file that is sourced, make): one round for each. */
+static bool is_absent_round(struct ctx *cx, struct rein_str name)
+{
+	return cx->act && cx->act->environ_ && !val_is_set_round(cx, name);
+}
+
+static struct pval or_absent(struct ctx *cx, struct rein_str name, struct pval v)
+{
+	return is_absent_round(cx, name) ? (struct pval){.s = STR("")} : v;
 }
 
 static bool well_known(struct ctx *cx, struct rein_str name, struct pval *ret)
@@ -43,6 +67,22 @@ static bool well_known(struct ctx *cx, struct rein_str name, struct pval *ret)
 		return false;
 	}
 	return true;
+}
+
+/*
+ * One that a shell has a value for of its own. It takes a few as they are given, never those that say where it is or
+ * how words are split; of the rest (RANDOM, UID) bash has its own, and dash what it is given.
+ */
+static struct pval shells_own(struct ctx *cx, struct rein_str name, const char *given, struct pval own)
+{
+	own.unknown = false;
+	if (str_is(name, "PWD") || str_is(name, "IFS"))
+		return own;
+	if (given && str_in(name, "HOME SHELL TMPDIR"))
+		return from_environment(cx, name, given);
+	if (given)
+		return (struct pval){.s = STR("\001"), .set = true};
+	return str_is(name, "TMPDIR") ? or_absent(cx, name, own) : own;
 }
 
 static struct pval positional(struct ctx *cx, struct rein_str name)
@@ -89,15 +129,13 @@ struct pval val_param_value(struct ctx *cx, struct rein_str name)
 			   : (struct pval){.s = STR(""), .set = v->is_array};
 	}
 	e = environment(cx, name);
+	if (well_known(cx, name, &r))
+		return shells_own(cx, name, e, r);
 	if (e)
-		return (struct pval){.s = {e, strlen(e)}, .set = true};
-	if (well_known(cx, name, &r)) {
-		r.unknown = false;
-		return r;
-	}
+		return from_environment(cx, name, e);
 	if (env_is_secret(cx, name))
 		r.taint |= TAINT_SECRET;
-	return r;
+	return or_absent(cx, name, r);
 }
 
 static bool all_holes(struct rein_str s)
@@ -244,7 +282,7 @@ static void put_list(struct builder *b, const struct param *m, bool quoted)
 	struct fields items = {0};
 	bool known = list_items(b->cx, m, &items);
 
-	if (!known)
+	if (!known && (is_positional(m) || !is_absent_round(b->cx, m->name)))
 		fields_push(b->cx, &items,
 			    (struct field){.s = STR("\001"), .taint = TAINT_INPUT, .multi = true});
 	if (m->op == OP_DEFAULT && !items.n && m->arg) {
@@ -282,7 +320,8 @@ static struct pval element(struct ctx *cx, const struct param *m)
 	long k;
 
 	if (!v || !v->is_set)
-		return (struct pval){.s = STR("\001"), .taint = TAINT_ENV, .unknown = true};
+		return or_absent(cx, m->name,
+				 (struct pval){.s = STR("\001"), .taint = TAINT_ENV, .unknown = true});
 	if (!v->is_array)
 		return val_param_value(cx, m->name);
 	if (!val_index(idx.s, &k))
@@ -335,6 +374,8 @@ void val_put_param(struct builder *b, const struct param *m, bool quoted)
 		return;
 	}
 	v = m->index ? element(cx, m) : val_param_value(cx, m->name);
+	if (m->op == OP_ERROR && !v.set && !var_find(cx, m->name))
+		v.s = STR("\001"); /* ${x:?}: where it is not set, nothing runs */
 	if (m->op == OP_LENGTH && (is_positional(m) ||
 				   (m->index && m->index->first &&
 				    m->index->first->kind == PART_LIT &&

@@ -84,7 +84,7 @@ void rummage_encode(struct ctx *cx, const struct call *c)
 void rummage_print(struct ctx *cx, uint16_t taint, struct range at)
 {
 	if (taint & TAINT_SECRET && !cx->pipes)
-		say(cx, REIN_REACH_READONLY, at, STR(""), "prints a credential");
+		fact(cx, REIN_FACT_SECRET, REIN_LEVEL_RISKY, REIN_REACH_READONLY, at, NULL, "prints a credential");
 }
 
 /* terraform output db_password: of what prints values by their names, one whose name says what it holds */

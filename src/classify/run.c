@@ -227,6 +227,9 @@ static struct data run_simple(struct ctx *cx, struct node *n, struct io *io)
 	struct lasting *before = cx->lasting;
 	struct range at = cx->at;
 	struct data d = data_known(STR(""));
+	const struct rein_str cwd = cx->cwd;
+	const bool was_unknown = cx->cwd_unknown;
+	bool unknown = false;
 
 	cx->at = n->at;
 	do {
@@ -234,8 +237,10 @@ static struct data run_simple(struct ctx *cx, struct node *n, struct io *io)
 
 		if (cx->round)
 			take_back(cx, before);
+		cx->cwd = cwd;
+		cx->cwd_unknown = was_unknown;
 		one = simple_round(cx, n, io);
-
+		unknown |= cx->cwd_unknown;
 		if (cx->round)
 			one = data_unknown(one.taint | d.taint);
 		d = one;
@@ -243,6 +248,7 @@ static struct data run_simple(struct ctx *cx, struct node *n, struct io *io)
 	for (const struct lasting *l = cx->round > 1 ? cx->lasting : before; l && l != before; l = l->next)
 		var_set(cx, l->name, l->s, l->taint, false);
 	rounds_end(cx, old);
+	cx->cwd_unknown = unknown; /* cd "$x": somewhere on one way is somewhere */
 	cx->at = at;
 	return d;
 }

@@ -494,11 +494,12 @@ static unsigned choose(struct ctx *cx, struct rein_str name, bool presence, unsi
 	return cx->round / c->stride % n;
 }
 
+/* Set in the last one: what a command leaves behind (set -- $x) is what is known least about. */
 bool val_is_set_round(struct ctx *cx, struct rein_str name)
 {
 	bool combined;
 
-	return choose(cx, name, true, 2, &combined) == 0;
+	return choose(cx, name, true, 2, &combined) != 0;
 }
 
 struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value *vals, unsigned n)

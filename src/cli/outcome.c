@@ -205,7 +205,7 @@ void rein_outcome_notes(const struct rein_run *r, const struct rein_common *comm
 		rein_say("warm: with the overlay of an earlier run");
 	rein_say("workspace %s, network %s", rein_ui_path(r->view.workspace),
 		 rein_net_mode_text(r->net));
-	for (size_t i = 0; i < r->env_dropped.n; i++)
+	for (size_t i = 0; i < r->env.dropped.n; i++)
 		rein_say("variable %s was not passed (--env %s passes it)",
-			 rein_ui_path(r->env_dropped.v[i]), rein_ui_path(r->env_dropped.v[i]));
+			 rein_ui_path(r->env.dropped.v[i]), rein_ui_path(r->env.dropped.v[i]));
 }

@@ -17,8 +17,6 @@
 #include "engine/validate.h"
 #include "sys/priv.h"
 
-extern char **environ;
-
 /* Refused: on the record, and durable, because the refusal is what will be asked about. */
 static int refuse(const struct rein_engine *e, struct rein_run *r, enum rein_code code, struct rein_err *err)
 {
@@ -125,12 +123,15 @@ int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *
 				/* one spelling: the workspace's path is a resolved one */
 				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
 				.home = getenv("HOME"),
-				.workspace = r->view.workspace,
-				.environ_ = (const char *const *)environ};
+				.workspace = r->view.workspace};
 
 	while (o->argv[argc])
 		argc++;
 	a.argc = argc;
+	/* not ours: what is held back is not there, and what an option sets is what counts */
+	if (rein_engine_env_(o, r, err) < 0)
+		return -err->code;
+	a.environ_ = (const char *const *)r->env.envp.v;
 	if (rein_judge_action(&r->judged, r->policy, &a, &o->who, err) < 0 ||
 	    rein_trail_asked(&r->trail, &a, &r->judged.before, err) < 0)
 		return -err->code;

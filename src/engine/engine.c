@@ -109,7 +109,7 @@ void rein_run_done(struct rein_run *r)
 	rein_tx_done(&r->tx);
 	rein_changes_done(&r->changes);
 	rein_view_done(&r->view);
-	rein_strlist_done(&r->env_dropped);
+	rein_env_done(&r->env);
 	rein_strlist_done(&r->rw);
 	rein_strlist_done(&r->ro);
 	rein_strlist_done(&r->keep);

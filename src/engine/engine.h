@@ -20,6 +20,7 @@
 #include "engine/violations.h"
 #include "model/box.h"
 #include "model/change.h"
+#include "sandbox/env.h"
 #include "sandbox/hide.h"
 #include "sandbox/orders.h"
 #include "sandbox/view.h"
@@ -92,7 +93,7 @@ struct rein_run {
 	struct rein_summary sum;
 	struct rein_box_result result;
 	struct rein_view view;
-	struct rein_strlist env_dropped;
+	struct rein_env env; /* of the box; what it is judged by is what it gets */
 	struct rein_box *box; /* started ahead of the command, or NULL */
 	struct rein_warm *warm; /* its overlay, to be left to the next run; or NULL */
 	uint64_t warm_ns;
@@ -145,6 +146,8 @@ int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
  * else's to say, or it comes too late; j->missing has it in words.
  */
 int rein_engine_approve(struct rein_run *r, struct rein_err *err);
+/* What the box of the next command will find in its environment: r->env, as it was on failure. */
+int rein_engine_env_(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
 /* The second, which asks nobody: also for commands the policy itself names. */
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err);

@@ -64,19 +64,38 @@ static int decide(const struct rein_decision *d, bool approved, struct rein_watc
 	return d->notify && !d->advisory ? take_answer(d, approved, t, err) : 0;
 }
 
+/* The box's own, but for the terminal, which is the visitor's and may be any; only the list is the caller's. */
+static const char **environment(const struct rein_env *env)
+{
+	const char **v = rein_calloc(env->envp.n + 2, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return NULL;
+	v[n++] = "TERM=\001";
+	for (size_t i = 0; i < env->envp.n; i++)
+		if (!rein_starts(env->envp.v[i], "TERM="))
+			v[n++] = env->envp.v[i];
+	return v;
+}
+
 static int judge(struct rein_watcher *w, struct rein_trail *t, char **argv, bool approved,
 		 struct rein_err *err)
 {
 	auto_(rein_judgement_done) struct rein_judgement j = {0};
 	const struct rein_run *r = w->run;
+	auto_free const char **envp = environment(&r->env);
 	char here[PATH_MAX];
 	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
 				.argv = (const char *const *)argv,
 				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
 				.home = getenv("HOME"),
-				.workspace = r->view.workspace};
+				.workspace = r->view.workspace,
+				.environ_ = envp};
 	int rc;
 
+	if (!envp)
+		return rein_err_nomem(err);
 	while (argv[a.argc])
 		a.argc++;
 	if (rein_judge_action(&j, r->policy, &a, &w->opts->who, err) < 0 ||

@@ -105,13 +105,9 @@ static void free_judge(struct rein_exec_judge_state **s)
 	rein_free(*s);
 }
 
-static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
-		  struct rein_err *err)
+int rein_engine_env_(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
-	auto_(rein_env_done) struct rein_env env = {0};
-	auto_strlist struct rein_strlist over = {0}, hidden = {0};
-	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
-	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
+	auto_strlist struct rein_strlist over = {0};
 	struct rein_env_opts eo = {
 		.environ = environ,
 		.set = o->env.v,
@@ -119,9 +115,29 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.defaults = r->view.env.v,
 		.cwd = r->view.cwd,
 	};
+	struct rein_env env = {0};
+
+	if (rein_network_env(r, &over, err) < 0 || rein_credentials_env(r, &over, err) < 0)
+		return -err->code;
+	eo.over = over.v;
+	eo.without = r->credential_vars.v;
+	if (rein_env_make(&eo, &env, err) < 0)
+		return -err->code;
+	rein_env_done(&r->env);
+	r->env = env;
+	return 0;
+}
+
+static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
+		  struct rein_err *err)
+{
+	auto_strlist struct rein_strlist hidden = {0};
+	auto_(rein_watcher_close) struct rein_watcher watcher = {0};
+	auto_(free_judge) struct rein_exec_judge_state *judge = NULL;
 	struct errand errand = {e, r};
 	struct rein_box_spec spec = {
 		.argv = o->argv,
+		.envp = r->env.envp.v, /* made when it was judged; a file is not read twice */
 		.cwd = r->view.cwd,
 		.hostname = "rein",
 		.roots = r->tx.roots,
@@ -151,11 +167,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		spec.timeout_ns = spec.limits.v[REIN_LIMIT_TIME];
 	if (!spec.idle_timeout_ns)
 		spec.idle_timeout_ns = spec.limits.v[REIN_LIMIT_IDLE];
-	if (rein_network_env(r, &over, err) < 0 || rein_credentials_env(r, &over, err) < 0)
-		return -err->code;
-	eo.over = over.v;
-	eo.without = r->credential_vars.v;
-	if (rein_env_make(&eo, &env, err) < 0 || rein_watcher_open(&watcher, e, o, r, err) < 0)
+	if (rein_watcher_open(&watcher, e, o, r, err) < 0)
 		return -err->code;
 	/* whoever waited for a place, or for a person's answer, was admitted long ago */
 	if ((r->safe_mode ? rein_engine_admits(e, o, err) : rein_engine_may_change(e, &o->who, err)) < 0)
@@ -176,9 +188,6 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 	if (o->watch_files && rein_engine_hidden(r, &hidden) < 0)
 		return rein_err_nomem(err);
 	spec.hidden = hidden.v;
-	spec.envp = env.envp.v;
-	r->env_dropped = env.dropped;
-	env.dropped = (struct rein_strlist){0};
 	if (watcher.canaries.rules) {
 		spec.paths = watcher.canaries.rules;
 		spec.npaths = watcher.canaries.nrules;

@@ -7,8 +7,6 @@
 
 #include "base/auto.h"
 
-extern char **environ;
-
 static struct rein_decision *object(struct rein_run *r, enum rein_decide decide, const char *instead)
 {
 	struct rein_decision *d = &r->judged.after;
@@ -70,7 +68,7 @@ static int judge_foreign(const struct rein_run_opts *o, struct rein_run *r, char
 				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
 				.home = getenv("HOME"),
 				.workspace = r->view.workspace,
-				.environ_ = (const char *const *)environ};
+				.environ_ = (const char *const *)r->env.envp.v};
 	struct rein_decision *d;
 
 	if (rein_judge_action(&j, r->policy, &a, &o->who, err) < 0)

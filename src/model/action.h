@@ -38,7 +38,10 @@ struct rein_action {
 	const char *cwd;	     /* absolute; NULL: the workspace */
 	const char *home;	     /* absolute; NULL: a home like any other */
 	const char *workspace;	     /* absolute; NULL: cwd is its root */
-	const char *const *environ_; /* NAME=value, NULL-terminated; NULL: unknown */
+	const char *const *environ_; /*
+				      * NAME=value, NULL-terminated, as the command will have it; a
+				      * byte 1 stands for what is not known. NULL: nothing is known
+				      */
 
 	/* FILE */
 	enum rein_file_op op;

@@ -200,23 +200,57 @@ void decision_from(const struct rein_policy *p, const struct common *c, enum rei
 	ret->demand = demand_of(c);
 }
 
+/* "deletes in the workspace (build)" */
+static const char *what_it_does(const struct rein_fact *f, char out[REIN_REASON_MAX])
+{
+	bool named = f->target && *f->target;
+
+	snprintf(out, REIN_REASON_MAX, "%s%s%s%s", f->reason, named ? " (" : "", named ? f->target : "", named ? ")" : "");
+	return out;
+}
+
+/* Is it known what is deleted, and only not whether the rule's path lies in it? */
+static bool holds_path(const struct judging *j, const struct rule *r, const struct rein_fact *f)
+{
+	return r->path.n && f->kind == REIN_FACT_DELETE && !path_unsure(j->paths[f - j->v->facts]);
+}
+
+/*
+ * What it does, and which rule thinks of it. The rule's own words are about what it may not be: "work on an image
+ * file" is no answer to rm -rf /, which takes the disks' devices with it.
+ */
+static void unsure_reason(const struct judging *j, const struct rule *r, const struct rein_fact *f,
+			  struct rein_decision *ret)
+{
+	char does[REIN_REASON_MAX];
+
+	ret->instead = NULL;
+	if (!f)
+		set_reason(ret, "perhaps under '%s', which is only certain when it runs%s%s", r->c.id,
+			   r->c.message ? ": " : "", r->c.message ? r->c.message : "");
+	else if (holds_path(j, r, f))
+		set_reason(ret, "%s, and perhaps with it what '%s' is about", what_it_does(f, does), r->c.id);
+	else
+		set_reason(ret, "%s, perhaps under '%s', which is only certain when it runs", what_it_does(f, does),
+			   r->c.id);
+}
+
 static void by_rule(const struct judging *j, struct rein_decision *ret)
 {
 	const struct rule *r = j->best;
 	const struct rein_fact *f = j->best_fact;
+	char does[REIN_REASON_MAX];
 
 	decision_from(j->p, &r->c, j->best_decide, j->f->agent, ret);
 	ret->unsure = j->best_unsure;
 	ret->start = j->best_start;
 	ret->end = j->best_end;
 	if (j->best_unsure)
-		set_reason(ret, "%s%sperhaps under '%s', which is only certain when it runs%s%s", f ? f->reason : "",
-			   f ? ", " : "", r->c.id, r->c.message ? ": " : "", r->c.message ? r->c.message : "");
+		unsure_reason(j, r, f, ret);
 	else if (r->c.message)
 		set_reason(ret, "%s", r->c.message);
 	else if (f)
-		set_reason(ret, "%s%s%s%s", f->reason, f->target ? " (" : "", f->target ? f->target : "",
-			   f->target ? ")" : "");
+		set_reason(ret, "%s", what_it_does(f, does));
 	else
 		set_reason(ret, "the rule '%s' says so", r->c.id);
 }
@@ -242,6 +276,7 @@ static void by_default(const struct judging *j, enum rein_level level, enum rein
 {
 	int d = j->p->all.defaults[level].by_reach[reach];
 	bool unread = j->whole && !has(&j->covered, WHOLE);
+	char does[REIN_REASON_MAX];
 
 	ret->by_default = true;
 	ret->layer = REIN_LAYER_BUILTIN;
@@ -253,8 +288,7 @@ static void by_default(const struct judging *j, enum rein_level level, enum rein
 		set_reason(ret, "could not be understood in full%s%s", worst ? ": " : "",
 			   worst ? worst->reason : "");
 	} else if (worst) {
-		set_reason(ret, "%s%s%s%s", worst->reason, worst->target ? " (" : "",
-			   worst->target ? worst->target : "", worst->target ? ")" : "");
+		set_reason(ret, "%s", what_it_does(worst, does));
 	} else {
 		set_reason(ret, "nothing but reading");
 	}
@@ -313,7 +347,8 @@ static void set_paths(struct judging *j)
 		const struct rein_fact *f = &j->v->facts[i];
 
 		j->paths[i][0] = '\0';
-		if (f->target && is_path_kind(f->kind) &&
+		/* an empty one names nothing, unlike one of which nothing is known */
+		if (f->target && *f->target && is_path_kind(f->kind) &&
 		    !path_absolute(f->target, f->cwd, &j->at, j->paths[i], sizeof(j->paths[i]))) {
 			j->paths[i][0] = REIN_WORD_ANY;
 			j->paths[i][1] = '\0';

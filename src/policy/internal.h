@@ -301,6 +301,7 @@ bool match_host(const struct strs *patterns, const char *host);
 bool match_cmp(const struct cmp *c, uint64_t n);
 /* target made absolute and normal into out; false: not known where it is */
 bool path_absolute(const char *target, struct rein_str cwd, const struct place *at, char *out, size_t max);
+bool path_unsure(const char *path); /* some of it is only known when it runs */
 bool match_who(const struct who *w, const struct rein_verdict_facts *f, const char *environment);
 uint64_t name_bit(struct rein_str name);
 bool is_pattern(const char *s);

@@ -187,6 +187,11 @@ static bool add_parts(char *out, size_t *n, size_t max, struct rein_str s)
 	return true;
 }
 
+bool path_unsure(const char *path)
+{
+	return strpbrk(path, SPECIALS) != NULL;
+}
+
 /* As facts show their targets: an ellipsis for what is not known, stars of patterns as they are. */
 static size_t unshow(const char *s, char *out, size_t max)
 {
@@ -285,7 +290,7 @@ static enum match match_one(const char *pattern, const char *path, bool tree, co
 		return match_absolute(pattern, path, tree);
 	if (pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
 		if (!rein_path_within(path, at->home) && !(tree && rein_path_within(at->home, path)) &&
-		    !strpbrk(path, SPECIALS))
+		    !path_unsure(path))
 			return MATCH_NO;
 		n = snprintf(full, sizeof(full), "%s%s", at->home, pattern + 1);
 		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
@@ -299,13 +304,13 @@ static enum match match_one(const char *pattern, const char *path, bool tree, co
 			return s.p[s.n - 1] > REIN_WORD_ONE && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
 		return rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1) ? MATCH_YES : MATCH_NO;
 	}
-	if (!strpbrk(path, SPECIALS) && rein_path_within(path, at->workspace)) {
+	if (!path_unsure(path) && rein_path_within(path, at->workspace)) {
 		const char *inside = path + strlen(at->workspace);
 
 		inside += *inside == '/';
 		if (rein_glob_match(pattern, inside) || names_tree(pattern, inside))
 			return MATCH_YES;
-	} else if (!strpbrk(path, SPECIALS) && !(tree && rein_path_within(at->workspace, path))) {
+	} else if (!path_unsure(path) && !(tree && rein_path_within(at->workspace, path))) {
 		return MATCH_NO;
 	}
 	n = snprintf(full, sizeof(full), "%s/%s", rein_streq(at->workspace, "/") ? "" : at->workspace, pattern);

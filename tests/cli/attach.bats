@@ -303,3 +303,17 @@ print("closed" if not r else {6: "refused", 7: "started"}.get(struct.unpack("<I"
 	eq other closed "$output"
 	chmod 700 "$REIN_STATE" "$REIN_STATE/live"
 }
+
+@test "judged with the box's variables, not with the visitor's" {
+	cat >"$T/p.yaml" <<-E
+		version: 1
+		rules:
+		  - {id: no.touch, match: {program: touch}, decide: deny}
+	E
+	start_box --discard -p "$T/p.yaml" --env CMD=touch --env NONE= -- sleep 91
+	for c in '$CMD seen' '${NONE-echo} touch seen'; do
+		CMD=true NONE=x run inside sh -c "$c"
+		eq status 120 "$status"
+	done
+	CMD=touch run -0 inside sh -c 'test -e seen || echo "$CMD"'
+}

@@ -3,6 +3,7 @@
 # The judge in `rein run`: what is refused, asked, held and rolled back, by its words and by what it did;
 # and that each of it is on the record. The scripts' texts say nothing; their effects do.
 
+# shellcheck disable=SC2016  # for the inner shell
 load helper
 
 # The judge's own rein: no approval is slipped in.
@@ -741,4 +742,81 @@ print(len({x["name"] for x in json.loads(sys.stdin.read())["network"]["refusals"
 	rmdir "$d/own.yaml"
 	j -q -- touch ran
 	[ -e ran ]
+}
+
+# A policy that denies git push, and what pushes to where it leaves a trace: nothing but the judge is in its way.
+no_push() {
+	git init -q --bare "$T/away.git"
+	git remote add o "$T/away.git"
+	cat >"$T/p.yaml" <<-E
+		version: 1
+		rules:
+		  - {id: no.push, match: {program: git, subcommand: push}, decide: deny}
+	E
+}
+pushed() { [ -n "$(git -C "$T/away.git" for-each-ref)" ]; }
+# denied OPTION... -- COMMAND...
+denied() {
+	run j --policy "$T/p.yaml" --rw "$T/away.git" "$@"
+	eq status 120 "$status"
+	has "$output" "rule: no.push"
+	if pushed; then die "it was pushed: $*"; fi
+}
+
+@test "a variable is judged by what the box will have in it: --env, --env-file, and not what rein has" {
+	no_push
+	export CMD=status
+	denied -e CMD=push -- sh -c 'git $CMD o HEAD'
+	echo CMD=push >cmd.env
+	denied --env-file cmd.env -- sh -c 'git $CMD o HEAD'
+	# read once: what was judged is what it gets
+	denied --env-file <(echo CMD=push) -- sh -c 'git $CMD o HEAD'
+	run j --env-file <(echo CMD=once) -q -- sh -c 'echo $CMD >got'
+	eq got once "$(cat got)"
+	unset CMD
+	denied -e CMD= -- sh -c '${CMD-echo} git push o HEAD'
+	export CMD=push
+	run j --policy "$T/p.yaml" -e CMD=status -q -- sh -c 'git $CMD'
+	eq status 0 "$status"
+}
+
+@test "a variable that is held back is not set: what stands beside it is judged without it" {
+	no_push
+	export SSH_AUTH_SOCK=/run/agent
+	denied -- sh -c '${SSH_AUTH_SOCK:+echo} git push o HEAD'
+	denied -- sh -c '$SSH_AUTH_SOCK git push o HEAD'
+	# nor is one that nobody ever set
+	denied -- sh -c '$NOBODY_SET_THIS git push o HEAD'
+}
+
+@test "where it is, is what the shell says, whatever the environment says" {
+	run j -- sh -c 'cd /etc && rm -rf "$PWD"/x'
+	has "$output" "destructive"
+}
+
+@test "a credential is one by its name, whether rein has it or not, and its value is in no reason" {
+	for way in "MY_TOKEN=/etc/abcdef" MY_TOKEN; do
+		MY_TOKEN=/etc/abcdef j -q -e "$way" -- sh -c 'echo $MY_TOKEN' >/dev/null
+		eq level risky "$(last decision level)"
+	done
+	unset MY_TOKEN
+	j -q -- sh -c 'echo $MY_TOKEN' >/dev/null
+	eq level risky "$(last decision level)"
+	run j -e MY_TOKEN=/etc/abcdef -- sh -c 'rm -rf $MY_TOKEN'
+	hasnt "$output" abcdef
+	hasnt "$(command rein audit log --json)" abcdef
+}
+
+@test "what may be under a rule is refused by what it does, not in the words of the rule" {
+	for c in 'rm -rf /' 'find / -delete'; do
+		run j -- sh -c "$c"
+		eq status 121 "$status"
+		has "$output" "deletes a system directory (/)"
+		hasnt "$output" "overwrites a disk"
+		hasnt "$output" "instead: "
+	done
+	run command rein classify 'echo $MY_TOKEN'
+	has "$output" "prints a credential"
+	hasnt "$output" "()"
+	hasnt "$output" "rein.own-files"
 }

@@ -371,6 +371,61 @@ static void place_depends_on_cwd_and_workspace(void **state)
 	rein_classifier_free(c);
 }
 
+static void environment_is_the_commands_own(void **state)
+{
+	static const char *const env[] = {"CMD=-rf /", "EMPTY=", "MY_TOKEN=ls", "TWICE=ls", "TWICE=rm",
+					  "PWD=/home/me/w", "HOW=\001", "TMPDIR=/home/me/w/tmp", NULL};
+	static const struct {
+		const char *text;
+		enum rein_level level, unknown; /* with this environment; with none that is known */
+	} rows[] = {
+		{"rm $CMD", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		{"echo $CMD", REIN_LEVEL_SAFE, REIN_LEVEL_SAFE},
+		/* known to be set, and to what */
+		{"${EMPTY-echo} rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_SAFE},
+		{"$EMPTY rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DANGEROUS},
+		/* not there, or set by what is not looked into */
+		{"$NONE rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DANGEROUS},
+		{"${NONE[0]} rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DANGEROUS},
+		{"${NONE[@]} rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DANGEROUS},
+		{"$NONE ls", REIN_LEVEL_DANGEROUS, REIN_LEVEL_DANGEROUS},
+		{"${NONE:+echo} rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		{"cd \"$NONE\" && rm -rf x", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		{"set -- $NONE ls; $1", REIN_LEVEL_DANGEROUS, REIN_LEVEL_DANGEROUS},
+		{"${NONE:-ls}", REIN_LEVEL_SAFE, REIN_LEVEL_SAFE},
+		/* there twice, or not known */
+		{"$TWICE x", REIN_LEVEL_DANGEROUS, REIN_LEVEL_DANGEROUS},
+		{"$HOW x", REIN_LEVEL_DANGEROUS, REIN_LEVEL_DANGEROUS},
+		{"${HOW:+echo} rm -rf /", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		/* a credential is one by its name, and its value is nobody's business */
+		{"echo $MY_TOKEN", REIN_LEVEL_RISKY, REIN_LEVEL_RISKY},
+		{"$MY_TOKEN x", REIN_LEVEL_DANGEROUS, REIN_LEVEL_DANGEROUS},
+		/* the shell's own */
+		{"cd /etc; rm -rf $PWD/x", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		{"HOME=/etc; cd; rm -r x", REIN_LEVEL_DESTRUCTIVE, REIN_LEVEL_DESTRUCTIVE},
+		{"rm -r $TMPDIR/x", REIN_LEVEL_RISKY, REIN_LEVEL_RISKY},
+	};
+	struct rein_classifier *c = fresh();
+	struct rein_err err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		bool known = i % 2 == 0;
+		struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+					.text = rows[i / 2].text,
+					.text_n = strlen(rows[i / 2].text),
+					.cwd = "/home/me/w",
+					.home = "/home/me",
+					.environ_ = known ? env : NULL};
+		const struct rein_verdict *v = rein_classify(c, &a, &err);
+
+		assert_non_null(v);
+		if (v->level != (known ? rows[i / 2].level : rows[i / 2].unknown))
+			fail_msg("'%s'%s: level %d", a.text, known ? "" : " without an environment", v->level);
+	}
+	rein_classifier_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +439,7 @@ int main(void)
 		cmocka_unit_test(no_text_has_no_verdict),
 		cmocka_unit_test(argv_is_not_shell_text),
 		cmocka_unit_test(place_depends_on_cwd_and_workspace),
+		cmocka_unit_test(environment_is_the_commands_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,47 @@ static void test_sure_after_unsure(void **state)
 	rein_policy_free(p);
 }
 
+/* What is said is what it does: the rule's own words are about what it may not be. */
+static void test_reason_of_the_unsure(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: a, match: {path: [/srv/data/**]}, decide: deny, message: wrong, instead: wrong}\n"
+				     "  - {id: b, match: {program: git, subcommand: push}, decide: deny, message: wrong}\n", NULL);
+	static const struct {
+		const char *text, *reason, *rule;
+	} rows[] = {
+		{"rm -rf /srv", "(/srv), and perhaps with it what 'a' is about", "a"},
+		{"cat /srv/data/x; rm -rf /srv", "wrong", "a"},
+		{"rm -rf /srv/$x", ", perhaps under 'a', which is only certain when it runs", "a"},
+		{"git $x", ", perhaps under 'b', which is only certain when it runs", "b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rein_decision d = decide(p, rows[i].text);
+		bool sure = !strcmp(rows[i].reason, "wrong");
+
+		assert_int_equal(d.decide, sure ? REIN_DENY : REIN_ASK);
+		assert_string_equal(d.rule, rows[i].rule);
+		if (!strstr(d.reason, rows[i].reason) || (!sure && (strstr(d.reason, "wrong") || d.instead)))
+			fail_msg("'%s': %s, instead %s", rows[i].text, d.reason, d.instead ? d.instead : "nothing");
+	}
+	rein_policy_free(p);
+}
+
+/* An empty target is no path at all, not one that may be any. */
+static void test_empty_paths(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: a, match: {path: [/srv/data/**]}, decide: deny}\n", NULL);
+
+	(void)state;
+	EXPECT(p, "echo $MY_TOKEN", REIN_ALLOW);
+	EXPECT(p, "cat \"\"", REIN_ALLOW);
+	EXPECT(p, "rm -rf \"\"", REIN_HOLD);
+	rein_policy_free(p);
+}
+
 /* [P5]: of paths */
 static void test_paths_in_part(void **state)
 {
@@ -797,6 +838,8 @@ int main(void)
 		cmocka_unit_test(test_unknown_words),
 		cmocka_unit_test(test_long_words),
 		cmocka_unit_test(test_sure_after_unsure),
+		cmocka_unit_test(test_reason_of_the_unsure),
+		cmocka_unit_test(test_empty_paths),
 		cmocka_unit_test(test_paths_in_part),
 		cmocka_unit_test(test_allow_is_narrow),
 		cmocka_unit_test(test_restrictions_in_part),
