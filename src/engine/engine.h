@@ -148,6 +148,8 @@ int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
 int rein_engine_approve(struct rein_run *r, struct rein_err *err);
 /* What the box of the next command will find in its environment: r->env, as it was on failure. */
 int rein_engine_env_(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
+/* "NAME=value" in it from now on, unless somebody has set it. */
+int rein_engine_default_var_(struct rein_run *r, const char *text, struct rein_err *err);
 /* The second, which asks nobody: also for commands the policy itself names. */
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err);

@@ -128,6 +128,18 @@ int rein_engine_env_(const struct rein_run_opts *o, struct rein_run *r, struct r
 	return 0;
 }
 
+int rein_engine_default_var_(struct rein_run *r, const char *text, struct rein_err *err)
+{
+	const size_t n = strcspn(text, "=") + 1;
+	bool there = !r->env.envp.n; /* not made yet: then it will be */
+
+	for (size_t i = 0; !there && i < r->env.envp.n; i++)
+		there = strncmp(r->env.envp.v[i], text, n) == 0;
+	if (rein_strlist_add(&r->view.env, text) < 0 || (!there && rein_strlist_add(&r->env.envp, text) < 0))
+		return rein_err_nomem(err);
+	return 0;
+}
+
 static int launch(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		  struct rein_err *err)
 {

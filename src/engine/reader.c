@@ -63,7 +63,7 @@ int rein_engine_read_lightly(const struct rein_run_opts *o, struct rein_run *r, 
 {
 	if (o->writable || !text_only_reads(r->judged.verdict))
 		return 0;
-	return rein_strlist_add(&r->view.env, "GIT_OPTIONAL_LOCKS=0") < 0 ? rein_err_nomem(err) : 0;
+	return rein_engine_default_var_(r, "GIT_OPTIONAL_LOCKS=0", err);
 }
 
 /* A store at the top of another file system would have to be hidden. */

@@ -22,7 +22,7 @@ int rein_engine_warm_open(const struct rein_engine *e, const struct rein_run_opt
 		return 0;
 	r->warm = rein_warm_take(e->state.fd, r->view.cow[0].path);
 	/* git status locks its index if it can, to write down what it saw: each time a change */
-	return rein_strlist_add(&r->view.env, "GIT_OPTIONAL_LOCKS=0") < 0 ? rein_err_nomem(err) : 0;
+	return rein_engine_default_var_(r, "GIT_OPTIONAL_LOCKS=0", err);
 }
 
 static void forget(struct rein_run *r)
