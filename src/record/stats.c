@@ -219,7 +219,7 @@ static unsigned short agent_of(struct rein_stats *s, struct rein_str name)
 			return (unsigned short)(i + 1);
 	if (s->nagents == REIN_STATS_NAMES)
 		return 0;
-	memcpy(s->by_agent[s->nagents].name, key, sizeof(key));
+	memcpy(s->by_agent[s->nagents].name, key, strlen(key) + 1); /* and nothing that was behind it on the stack */
 	return (unsigned short)++s->nagents;
 }
 
