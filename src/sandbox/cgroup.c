@@ -307,12 +307,11 @@ static bool enable(int dir, const struct rein_limits *l)
  * A group with controllers for its children has no processes of its own (but for the topmost one): we
  * move down into a group beside the box's. Only if that leaves the upper one empty does it help.
  */
-static bool step_aside(const char *own, int dir)
+static bool step_aside(const char *own)
 {
 	auto_free char *beside = rein_asprintf("%s/" PREFIX "supervisor", own);
 	auto_close int fd = -1;
 
-	(void)dir;
 	if (!beside || (mkdir(beside, 0755) < 0 && errno != EEXIST))
 		return false;
 	fd = open_dir(beside);
@@ -342,7 +341,7 @@ static char *find_v2(const struct rein_limits *l)
 		return take_ptr(up);
 	if (enable(own_fd, l))
 		return take_ptr(own);
-	if (step_aside(own, own_fd) && enable(own_fd, l))
+	if (step_aside(own) && enable(own_fd, l))
 		return take_ptr(own);
 	return NULL;
 }

@@ -29,7 +29,7 @@ no_bundles() {
 none_left() {
 	# those of other runs on this machine go by themselves
 	until_true 15 no_bundles || die "left: $(find /run/rein-oci)"
-	until_true 5 no_groups || die "a group is left"
+	until_true 5 no_groups || die "left: $(left_groups)"
 	! grep -q "$T.*bundle" /proc/self/mountinfo || die "a mount is left"
 }
 

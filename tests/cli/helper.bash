@@ -50,11 +50,21 @@ teardown() {
 
 # eq WHAT WANTED GOT
 eq() { [ "$2" = "$3" ] || die "$1: wanted '$2', got '$3'"; }
-# has TEXT PART / hasnt TEXT PART
-# No control group of a box of this user's, of those made since the tests began.
-no_groups() {
-	[ -z "$(find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" -newer "$REIN_TEST_BEGUN" 2>/dev/null)" ]
+# left_groups: control groups of this user's boxes, made since the tests began, whose rein is dead. One that
+# lives may be another test's: it is the number in the name, or who holds the lock of an OCI bundle of that name.
+left_groups() {
+	local d n
+	find /sys/fs/cgroup -maxdepth 6 -type d -name 'rein-*' -user "$(id -un)" -newer "$REIN_TEST_BEGUN" 2>/dev/null | while read -r d; do
+		n=${d##*/rein-} n=${n%.scope}
+		if [ -d "/proc/$n" ] || { [ "$n" = supervisor ] && grep -q . "$d/cgroup.procs"; }; then continue; fi
+		for b in "/run/rein-oci/rein-$n".*; do
+			if [ -d "$b" ] && ! flock -n "$b" true; then continue 2; fi
+		done
+		[ ! -d "$d" ] || echo "$d"
+	done
 }
+no_groups() { [ -z "$(left_groups)" ]; }
+# has TEXT PART / hasnt TEXT PART
 has() { case $1 in *"$2"*) ;; *) die "no '$2' in:" "$1" ;; esac; }
 hasnt() { case $1 in *"$2"*) die "'$2' in:" "$1" ;; esac; }
 

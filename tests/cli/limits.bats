@@ -267,7 +267,7 @@ while True: a.append(b"x" * (4 << 20))'
 	command rein run --approve -q --limit memory=64M --discard -- sleep 0.5 &
 	command rein run --approve -q --limit memory=64M,processes=10 --discard -- sleep 0.5 &
 	wait
-	until_true 5 no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
+	until_true 5 no_groups || die "groups are left: $(left_groups)"
 	# one that was killed leaves its group to the next
 	command rein run --approve -q --limit memory=64M -- sleep 5 &
 	sleep 0.3
@@ -275,7 +275,7 @@ while True: a.append(b"x" * (4 << 20))'
 	wait $! || true
 	sleep 0.2
 	rein run -q --limit memory=64M,cpu=100,cpu-time=1m,processes=100 -- true
-	until_true 5 no_groups || die "groups are left: $(find /sys/fs/cgroup -maxdepth 6 -name 'rein-*')"
+	until_true 5 no_groups || die "groups are left: $(left_groups)"
 }
 
 @test "limits that are never reached end nothing: the largest of sizes, times and numbers" {
