@@ -627,6 +627,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	rein_keep_done(&s.keeper);
 	rein_closep_(&s.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	rein_still_done(&s.still);
 	rein_free(s.plan);
 	return rc;
 }

@@ -554,6 +554,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	rein_gate_end(&s.gate);
 	rein_holder_end(&s.holder);
 	rein_keep_done(&s.keeper);
+	rein_still_done(&s.still);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);
 	rein_runtime_root_close(&s.root);

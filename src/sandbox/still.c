@@ -4,7 +4,6 @@
 
 #include "base/auto.h"
 #include "base/clock.h"
-#include "sandbox/census.h"
 
 #define LOOK_NS	    (20 * 1000000ull)
 #define PATIENCE_NS (5 * REIN_NS_PER_S) /* thousands of processes need their turn to stop */
@@ -13,6 +12,7 @@
 
 void rein_still_begin(struct rein_still *s, uint64_t now)
 {
+	rein_still_done(s);
 	*s = (struct rein_still){.since_ns = now, .next_ns = now + LOOK_NS};
 }
 
@@ -20,15 +20,28 @@ enum rein_stillness rein_still_look(struct rein_still *s, pid_t box, uint64_t no
 {
 	uint64_t begun = rein_clock_ns(CLOCK_THREAD_CPUTIME_ID), spent;
 	auto_close int proc = rein_census_open(box);
-	bool still = proc < 0 || rein_census_is_still(proc); /* not there yet, or gone */
+	struct rein_stances is = {0};
+	bool still = proc < 0 || rein_census_is_still(proc, &is); /* not there yet, or gone */
 
+	if (still && s->stood)
+		still = !rein_stances_moved(&s->was, &is, now - s->since_ns < PATIENCE_NS ? 1 : 0);
+	rein_stances_done(&s->was);
+	s->was = is;
 	/* looking itself must not become the load; waiting for a processor is none */
 	spent = rein_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 	s->next_ns = now + (20 * spent > LOOK_NS ? 20 * spent : LOOK_NS);
 	s->stood |= still;
 	if (still)
 		return REIN_STILL_YES;
+	/* whoever it is, it is not to profit from how long it takes to look at the others */
+	if (s->stood)
+		s->next_ns = now + LOOK_NS;
 	s->moved += s->stood;
 	s->never = s->moved > MOVED_MAX || (!s->stood && now - s->since_ns > PATIENCE_NS);
 	return s->never ? REIN_STILL_NEVER : REIN_STILL_AGAIN;
+}
+
+void rein_still_done(struct rein_still *s)
+{
+	rein_stances_done(&s->was);
 }
