@@ -285,12 +285,23 @@ static void obey(struct rein_ocirun *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-static void hold(void *arg, bool still)
+static bool hold(void *arg, bool still)
 {
+	struct rein_ocirun *s = arg;
+
+	if (s->guard > 0 && rein_still_relieve(&s->still, s->guard)) {
+		s->guard = 0;
+		kill_it(s, REIN_BOX_STOPPED);
+		return true;
+	}
+	s->guard = 0;
 	if (still)
-		pause_it(arg, true);
+		pause_it(s, true);
 	else
-		obey(arg);
+		obey(s);
+	if (still && s->paused && s->unfrozen && s->control >= 0 && s->listed)
+		s->guard = rein_still_guard(&s->still, &(struct rein_still_box){s->supervisor.box, s->init, s->control});
+	return s->guard >= 0;
 }
 
 /* Which process its container's first one is, as the runtime has written down; 0: it has not. */

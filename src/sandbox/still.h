@@ -31,4 +31,17 @@ void rein_still_begin(struct rein_still *s, uint64_t now);
 enum rein_stillness rein_still_look(struct rein_still *s, pid_t box, uint64_t now);
 void rein_still_done(struct rein_still *s);
 
+/* The box that is held: its first process, and the executor's socket. */
+struct rein_still_box {
+	pid_t pid;
+	int pidfd, control;
+};
+
+/*
+ * While we are stopped ourselves: a process that looks in our place, and ends a box that cannot be held. It ends with us.
+ * Its pid, or -1 and errno. rein_still_relieve ends it; true: it had to end the box, and s->never says so.
+ */
+pid_t rein_still_guard(const struct rein_still *s, const struct rein_still_box *box);
+bool rein_still_relieve(struct rein_still *s, pid_t guard);
+
 #endif
