@@ -28,6 +28,8 @@ const char *rein_outcome_end(const struct rein_run *r)
 	case REIN_BOX_LOST:
 		return "the box was lost";
 	case REIN_BOX_STOPPED:
+		if (r->result.restless && !*r->order.who) /* nobody's order: rein was stopped at its terminal */
+			return "it did not stand still while rein was stopped";
 		snprintf(text, sizeof(text), "%s by %s%s%s", r->result.restless ? "it did not stand still, paused" : "stopped",
 			 r->order.who, *r->order.why ? ": " : "", r->order.why);
 		return text;

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
 
@@ -125,14 +126,36 @@ bool rein_census_take(int proc, struct rein_census *ret)
 	return any;
 }
 
-static bool stands(char state)
+/* A list of groups can be long, and what is looked for stands behind it. */
+#define STATUS_MAX 16384
+
+/* One that ended meanwhile stands still as well. False: it moves. */
+static bool note_stance(int dir, const char *id, struct rein_stances *ret, uint64_t *ret_threads)
 {
-	return strchr("TtZXD", state);
+	char text[STATUS_MAX];
+	const char *state;
+	struct rein_stance s = {.tid = (pid_t)strtol(id, NULL, 10)};
+
+	*ret_threads = 0;
+	if (!read_small(dir, id, "status", text, sizeof(text)))
+		return true;
+	state = strstr(text, "\nState:\t"); /* no name has a line break here: the kernel writes another sign */
+	if (!state)
+		return true;
+	state += strlen("\nState:\t");
+	*ret_threads = field_of(text, "\nThreads:");
+	s.stopped = strchr("Tt", *state);
+	s.switches = field_of(text, "\nvoluntary_ctxt_switches:") + field_of(text, "\nnonvoluntary_ctxt_switches:");
+	if (rein_grow(ret->v, ret->n, ret->cap) == 0)
+		ret->v[ret->n++] = s;
+	else
+		ret->lost = true;
+	return strchr("TtZXD", *state);
 }
 
-/* One that ended meanwhile stands still as well. */
-static bool threads_stand(int proc, const char *pid)
+static bool threads_stand(int proc, const char *pid, struct rein_stances *ret)
 {
+	bool still = true;
 	char path[300];
 	int fd;
 
@@ -141,36 +164,76 @@ static bool threads_stand(int proc, const char *pid)
 	{
 		auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
 		struct dirent *e;
+		uint64_t ignored;
 
-		while (d && (e = readdir(d))) {
-			uint64_t v[25] = {0};
-			char text[1024], state;
-
-			if (e->d_name[0] != '.' && read_small(dirfd(d), e->d_name, "stat", text, sizeof(text)) &&
-			    fields(text, &state, v) && !stands(state))
-				return false;
-		}
+		while (d && (e = readdir(d)))
+			if (e->d_name[0] != '.' && !note_stance(dirfd(d), e->d_name, ret, &ignored))
+				still = false;
 	}
-	return true;
+	return still;
 }
 
-bool rein_census_is_still(int proc)
+static int by_tid(const void *va, const void *vb)
+{
+	const struct rein_stance *a = va, *b = vb;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+bool rein_census_is_still(int proc, struct rein_stances *ret)
 {
 	auto_closedir DIR *d = list(proc);
+	bool still = true;
 	struct dirent *e;
 
+	*ret = (struct rein_stances){0};
 	while (d && (e = readdir(d))) {
-		uint64_t v[25] = {0};
-		char text[1024], state;
+		size_t before = ret->n;
+		uint64_t threads;
 
-		if (e->d_name[0] < '1' || e->d_name[0] > '9' || rein_streq(e->d_name, "1") ||
-		    !read_small(proc, e->d_name, "stat", text, sizeof(text)) || !fields(text, &state, v))
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || rein_streq(e->d_name, "1"))
 			continue;
+		if (!note_stance(proc, e->d_name, ret, &threads))
+			still = false;
 		/* the first thread's state says nothing of the others' */
-		if (v[20] > 1 ? !threads_stand(proc, e->d_name) : !stands(state))
-			return false;
+		if (threads > 1) {
+			ret->n = before;
+			if (!threads_stand(proc, e->d_name, ret))
+				still = false;
+		}
 	}
-	return true;
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_tid);
+	return still;
+}
+
+bool rein_stances_moved(const struct rein_stances *was, struct rein_stances *is, unsigned grace)
+{
+	bool moved = false;
+	size_t i = 0;
+
+	if (was->lost || is->lost || !was->n)
+		return false;
+	for (size_t k = 0; k < is->n; k++) {
+		struct rein_stance *s = &is->v[k];
+
+		while (i < was->n && was->v[i].tid < s->tid)
+			i++; /* ended */
+		if (i == was->n || was->v[i].tid != s->tid) {
+			moved = true;
+			continue;
+		}
+		s->changes = was->v[i].changes;
+		if (was->v[i].stopped && was->v[i].switches != s->switches)
+			moved |= ++s->changes > grace;
+	}
+	return moved;
+}
+
+void rein_stances_done(struct rein_stances *s)
+{
+	rein_free(s->v);
+	*s = (struct rein_stances){0};
 }
 
 uint64_t rein_census_threads(int proc)

@@ -24,8 +24,29 @@ struct rein_census {
 int rein_census_open(pid_t pid);
 /* False if the box is gone. */
 bool rein_census_take(int proc, struct rein_census *ret);
-/* Does every thread but pid 1's stand still: stopped, dead, or waiting in the kernel and stopped right after? */
-bool rein_census_is_still(int proc);
+/* A thread, and how often it has given its processor away: who is stopped does not, so two looks tell what was between. */
+struct rein_stance {
+	pid_t tid; /* as the box sees it */
+	bool stopped;
+	uint64_t switches;
+	unsigned changes; /* looks at which it had more than before, though it was stopped */
+};
+struct rein_stances {
+	struct rein_stance *v; /* by tid */
+	size_t n, cap;
+	bool lost; /* no memory for all of them: nothing can be said */
+};
+/*
+ * Does every thread but pid 1's stand still: stopped, dead, or waiting in the kernel and stopped right after? *ret, how
+ * each does, is the caller's (rein_stances_done).
+ */
+bool rein_census_is_still(int proc, struct rein_stances *ret);
+/*
+ * Between two looks at a box that was to stand still: somebody who was stopped ran, or somebody is new. grace: so many
+ * changes of each count for nothing. Who was seen on its last steps to a stop, which some kernels interrupt, has one.
+ */
+bool rein_stances_moved(const struct rein_stances *was, struct rein_stances *is, unsigned grace);
+void rein_stances_done(struct rein_stances *s);
 /* Processes and threads alone, without pid 1: several times as fast. */
 uint64_t rein_census_threads(int proc);
 struct rein_process {

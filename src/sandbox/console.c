@@ -51,8 +51,8 @@ static void stop_ourselves(struct rein_console *c, int sig)
 	if (sig == SIGTSTP)
 		kill(0, SIGTSTP); /* ours stays pending and is read away in rein_console_signal */
 	c->stopping = true;
-	c->hold(c->hold_arg, true);
-	raise(SIGSTOP);
+	if (c->hold(c->hold_arg, true))
+		raise(SIGSTOP);
 	c->hold(c->hold_arg, false);
 }
 

@@ -15,8 +15,11 @@ struct rein_console {
 	bool stopping; /* a SIGTSTP of our own making is pending */
 	bool asked;    /* somebody sent us SIGTSTP, and it was passed on */
 	bool hung_up;  /* the user's terminal is gone */
-	/* nobody keeps the box's time and limits while we are stopped: it is to stand still, or to go on if it may */
-	void (*hold)(void *arg, bool still);
+	/*
+	 * Nobody keeps the box's time and limits while we are stopped: it is to stand still, or to go on if it may. False:
+	 * nobody would see to that, so we are not to be stopped.
+	 */
+	bool (*hold)(void *arg, bool still);
 	void *hold_arg;
 };
 

@@ -129,11 +129,11 @@ static void refuse(const struct rein_visitor *v, const struct rein_err *err)
 	say(v, REIN_DOOR_REFUSED, err->code, err->msg);
 }
 
-static void to_box(const struct rein_door *d, const struct rein_box_note *note, const int *fds,
+/* If the box is gone its pidfd says so. If pid 1 leaves hundreds unread, waiting for it is nothing we may do. */
+static bool to_box(const struct rein_door *d, const struct rein_box_note *note, const int *fds,
 		   unsigned nfds)
 {
-	/* if the box is gone its pidfd says so */
-	rein_fds_send(*d->control, note, sizeof(*note), fds, nfds, 0);
+	return rein_fds_send(*d->control, note, sizeof(*note), fds, nfds, MSG_DONTWAIT) >= 0;
 }
 
 static void signal_guest(const struct rein_door *d, uint32_t guest, int sig)
@@ -283,8 +283,12 @@ static int start(struct rein_door *d, struct rein_visitor *v, const struct rein_
 	v->guest = ++d->last;
 	v->is = REIN_VISITOR_STARTING;
 	v->begun_ns = rein_mono_ns();
-	to_box(d, &order, given, n);
-	return 0;
+	if (to_box(d, &order, given, n))
+		return 0;
+	rein_err_errno(err, "ask the box to start '%s'", v->name);
+	record_end(d, v, 126, 0, 0);
+	v->guest = 0;
+	return -err->code;
 }
 
 static int look(const struct rein_door *d, struct rein_visitor *v,

@@ -62,6 +62,7 @@ struct session {
 	bool unfrozen;		 /* but not by its freezer */
 	uint64_t paused_ns;	 /* since when */
 	struct rein_still still; /* and whether it really does, unfrozen */
+	pid_t guard;		 /* looks at that while we are stopped; or 0 */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
 	struct rein_box_note end;
 };
@@ -212,14 +213,23 @@ static void obey(struct session *s)
 }
 
 /* For the console. What was ordered while nobody was there to hear it comes before going on. */
-static void hold(void *arg, bool still)
+static bool hold(void *arg, bool still)
 {
 	struct session *s = arg;
 
+	if (s->guard > 0 && rein_still_relieve(&s->still, s->guard)) {
+		s->guard = 0;
+		kill_box(s, REIN_BOX_STOPPED);
+		return true;
+	}
+	s->guard = 0;
 	if (still || !s->spec->watch)
 		pause_box(s, still);
 	else
 		obey(s);
+	if (still && is_held_by_signals(s))
+		s->guard = rein_still_guard(&s->still, &(struct rein_still_box){s->box->pid, s->box->pidfd, s->box->control});
+	return s->guard >= 0;
 }
 
 /* Somebody wants something: has he left an order, or will he come to the door? */
@@ -627,6 +637,7 @@ int rein_box_run(struct rein_box *box, const struct rein_box_spec *spec,
 	rein_keep_done(&s.keeper);
 	rein_closep_(&s.signals);
 	sigprocmask(SIG_SETMASK, &old, NULL);
+	rein_still_done(&s.still);
 	rein_free(s.plan);
 	return rc;
 }

@@ -285,12 +285,23 @@ static void obey(struct rein_ocirun *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-static void hold(void *arg, bool still)
+static bool hold(void *arg, bool still)
 {
+	struct rein_ocirun *s = arg;
+
+	if (s->guard > 0 && rein_still_relieve(&s->still, s->guard)) {
+		s->guard = 0;
+		kill_it(s, REIN_BOX_STOPPED);
+		return true;
+	}
+	s->guard = 0;
 	if (still)
-		pause_it(arg, true);
+		pause_it(s, true);
 	else
-		obey(arg);
+		obey(s);
+	if (still && s->paused && s->unfrozen && s->control >= 0 && s->listed)
+		s->guard = rein_still_guard(&s->still, &(struct rein_still_box){s->supervisor.box, s->init, s->control});
+	return s->guard >= 0;
 }
 
 /* Which process its container's first one is, as the runtime has written down; 0: it has not. */
@@ -554,6 +565,7 @@ int rein_oci_run(const struct rein_runtime *backend, const struct rein_box_spec 
 	rein_gate_end(&s.gate);
 	rein_holder_end(&s.holder);
 	rein_keep_done(&s.keeper);
+	rein_still_done(&s.still);
 	if (s.plan)
 		rein_bundle_remove(&s.bundle);
 	rein_runtime_root_close(&s.root);

@@ -9,11 +9,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/buf.h"
 #include "sandbox/net/start.h"
+#include "sys/file.h"
 
 void rein_planitems_done_(struct rein_planitems *l)
 {
@@ -179,6 +182,28 @@ static char *link_end(const char *path)
 	return at;
 }
 
+static const char *host_name(const struct rein_box_spec *spec)
+{
+	return spec->hostname ? spec->hostname : "box";
+}
+
+/* A small file of the box's own over one of the host's. */
+static int add_text(struct rein_planitems *l, const char *path, const char *text, struct rein_err *err)
+{
+	char *target = (char *)(uintptr_t)path, *source = (char *)(uintptr_t)text;
+
+	if (rein_planitems_has_(l, path))
+		return 0;
+	if (rein_planitems_own_(l, &target, err) < 0 || rein_planitems_own_(l, &source, err) < 0)
+		return -err->code;
+	return rein_planitems_add_(l,
+				   (struct rein_planitem){.kind = REIN_MOUNT_TEXT,
+							  .flags = REIN_MOUNT_OPTIONAL | REIN_MOUNT_FILE,
+							  .target = target,
+							  .source = source},
+				   err);
+}
+
 /*
  * Behind a gate names come from the gate alone: its own settings lie over the host's, whose search
  * list would ask for names nobody meant, and whose fixed addresses lead nowhere from here.
@@ -194,25 +219,74 @@ static int add_names(struct rein_planitems *l, const struct rein_box_spec *spec,
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *found = link_end(files[i].path), *normal = found ? realpath(found, NULL) : NULL;
-		char *text = i ? rein_asprintf("%s%s\n", files[i].text, spec->hostname ? spec->hostname : "box")
-			       : rein_strdup(files[i].text);
-		char *path = normal ? normal : found, *source = text;
-		int rc = !path || !text ? rein_err_nomem(err) : rein_planitems_own_(l, &path, err);
+		auto_free char *text = i ? rein_asprintf("%s%s\n", files[i].text, host_name(spec))
+					 : rein_strdup(files[i].text);
 
-		rc = rc < 0 ? rc : rein_planitems_own_(l, &source, err);
-		rein_free(text);
-		if (rc == 0 && !rein_planitems_has_(l, path))
-			rc = rein_planitems_add_(
-				l,
-				(struct rein_planitem){.kind = REIN_MOUNT_TEXT,
-						       .flags = REIN_MOUNT_OPTIONAL | REIN_MOUNT_FILE,
-						       .target = path,
-						       .source = source},
-				err);
-		if (rc < 0)
-			return rc;
+		if (!found || !text)
+			return rein_err_nomem(err);
+		if (add_text(l, normal ? normal : found, text, err) < 0)
+			return -err->code;
 	}
 	return 0;
+}
+
+/* Is there a line for it already? hosts(5): an address, then names; '#' begins a comment. */
+static bool knows_host(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *end = line + strcspn(line, "#\n"), *p = line;
+		bool address = true;
+
+		for (;; address = false) {
+			size_t n;
+
+			p += strspn(p, " \t\r");
+			if (p >= end)
+				break;
+			n = strcspn(p, " \t\r#\n");
+			if (!address && n == len && strncasecmp(p, name, n) == 0)
+				return true;
+			p += n;
+		}
+	}
+	return false;
+}
+
+/* May the command change it? Then what it finds there is what it will have changed. */
+static bool is_its_own(const struct rein_box_spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->nroots; i++)
+		if (rein_path_within(path, spec->roots[i].real))
+			return true;
+	for (size_t i = 0; i < spec->npaths; i++)
+		if (spec->paths[i].access == REIN_PATH_SCRATCH && rein_path_within(path, spec->paths[i].path))
+			return true;
+	return false;
+}
+
+#define HOSTS_MAX 65536 /* lists of blocked names are longer: those are not copied for each start */
+
+/*
+ * The box has a host name of its own, and programs ask for its address (java, hostname -i): the host's file with one
+ * more line. Where there is none, or none of a reasonable size, it is as it is.
+ */
+static int add_host_name(struct rein_planitems *l, const struct rein_box_spec *spec, struct rein_err *err)
+{
+	auto_buf struct rein_buf text = REIN_BUF(HOSTS_MAX + 256);
+	auto_free char *path = realpath("/etc/hosts", NULL);
+	struct rein_err ignored = {0};
+	struct stat st;
+
+	if (!path || is_its_own(spec, path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > HOSTS_MAX ||
+	    rein_file_read(AT_FDCWD, path, &text, &ignored) < 0)
+		return 0;
+	if (text.n && knows_host(text.p, host_name(spec)))
+		return 0;
+	rein_buf_printf(&text, "%s127.0.1.1 %s\n", text.n && text.p[text.n - 1] != '\n' ? "\n" : "", host_name(spec));
+	/* what is no text is nobody's list of hosts */
+	return text.failed || strlen(text.p) != text.n ? 0 : add_text(l, path, text.p, err);
 }
 
 /* TLS is looked into: the certificates the box is to trust, its own among them. */
@@ -456,7 +530,8 @@ int rein_planitems_find_(struct rein_planitems *l, const struct rein_box_spec *s
 			 struct rein_err *err)
 {
 	if (add_roots(l, spec, err) < 0 || add_paths(l, spec, err) < 0 || add_named_sockets(l, spec, err) < 0 ||
-	    (setup->flags & REIN_PLAN_GATE && (add_names(l, spec, err) < 0 || add_bundle(l, setup, err) < 0)) ||
+	    (setup->flags & REIN_PLAN_GATE ? add_names(l, spec, err) < 0 || add_bundle(l, setup, err) < 0
+					   : add_host_name(l, spec, err) < 0) ||
 	    add_builtin(l, spec, setup->flags, err) < 0)
 		return -err->code;
 	if (rein_planitems_add_aliases_(l, mounts, spec, err) < 0)

@@ -2,7 +2,7 @@
 /*
  * Holding a box still by signals, where it has no freezer. A process that is stopped does not come back by itself, but
  * the kernel continues it if it has arranged for that before: by a timer whose signal is SIGCONT, say. So a paused box is
- * looked at again and again.
+ * looked at again and again. One that stops itself in time for each look is found out by how often it had a processor.
  */
 #ifndef REIN_SANDBOX_STILL_H
 #define REIN_SANDBOX_STILL_H
@@ -11,10 +11,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sandbox/census.h"
+
 struct rein_still {
 	uint64_t since_ns, next_ns; /* held since then; when to look */
 	unsigned moved;		    /* looks at which it moved again */
 	bool stood, never;	    /* it stood once; it cannot be held */
+	struct rein_stances was;    /* at the last look */
 };
 
 enum rein_stillness {
@@ -23,7 +26,22 @@ enum rein_stillness {
 	REIN_STILL_YES,
 };
 
+/* Zeroed before the first; rein_still_done after the last. */
 void rein_still_begin(struct rein_still *s, uint64_t now);
 enum rein_stillness rein_still_look(struct rein_still *s, pid_t box, uint64_t now);
+void rein_still_done(struct rein_still *s);
+
+/* The box that is held: its first process, and the executor's socket. */
+struct rein_still_box {
+	pid_t pid;
+	int pidfd, control;
+};
+
+/*
+ * While we are stopped ourselves: a process that looks in our place, and ends a box that cannot be held. It ends with us.
+ * Its pid, or -1 and errno. rein_still_relieve ends it; true: it had to end the box, and s->never says so.
+ */
+pid_t rein_still_guard(const struct rein_still *s, const struct rein_still_box *box);
+bool rein_still_relieve(struct rein_still *s, pid_t guard);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A system call without a C library, so without its errno, and a vfork that needs none. */
+/* A system call without a C library, so without its errno, and a fork and a vfork that need none. */
 #ifndef REIN_SYS_RAW_H
 #define REIN_SYS_RAW_H
 
@@ -53,6 +53,12 @@ static inline __attribute__((always_inline)) long raw_syscall(long nr, long a, l
 static inline __attribute__((always_inline)) long raw_vfork(void)
 {
 	return raw_syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+}
+
+/* For a process of one thread, whose library need not be told. */
+static inline long raw_fork(void)
+{
+	return raw_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
 }
 
 #endif

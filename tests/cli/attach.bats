@@ -224,6 +224,37 @@ gone() { ! pgrep -f "$1" >/dev/null; }
 	[ -z "$(ls -A -I .spare "$REIN_STATE/live")" ] || die "left: $(ls -A -I .spare "$REIN_STATE/live")"
 }
 
+@test "stopped by the box before it executes its program, it holds nobody: not the next visitor, not the box's end" {
+	local b visit
+	cat >stopper.py <<-'END'
+	import os, signal, sys, time
+	seen, end = 0, 0
+	print("begun", flush=True)
+	while seen < 2 or time.monotonic() < end:  # until a second one came
+	    try:
+	        os.kill(-1, signal.SIGSTOP)
+	    except ProcessLookupError:
+	        continue
+	    others = [p for p in os.listdir("/proc") if p.isdigit() and p not in ("1", str(os.getpid()))]
+	    if len(others) > seen:
+	        seen, end = len(others), time.monotonic() + 1
+	sys.exit(7)
+	END
+	for b in box $(is_root && command -v crun >/dev/null && echo oci:crun); do
+		: >"$T/out"
+		start_box --backend "$b" --discard --timeout 20s -- python3 stopper.py
+		until_true 5 test -s "$T/out"
+		command rein attach "$box" -- sleep 98.$SOLE 3>&- >/dev/null 2>&1 &
+		visit=$!
+		sleep 0.3
+		run -137 timeout 15 rein attach "$box" -- sleep 98.$SOLE
+		ended $visit
+		eq visit 137 "$st"
+		ended $last
+		eq "end of $b" 7 "$st"
+	done
+}
+
 @test "refused: unknown boxes, dead ones, those of another backend, too many" {
 	run -125 rein attach
 	run -125 rein attach nope -- true

@@ -133,6 +133,62 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	[ ! -e /tmp/x ] && [ ! -e /dev/shm/a ]
 }
 
+@test "the host name has an address; the host's list of names is read, and left as it is" {
+	local how line before; before=$(md5sum /etc/hosts)
+	for how in --net=none --net=host $(is_root && command -v crun >/dev/null && echo --backend=oci:crun); do
+		run -0 rein run -q --discard "$how" -- sh -c 'getent hosts "$(hostname)"; cat /etc/hosts'
+		has "${lines[0]}" 127.0.1.1
+		while read -r line; do [ -z "$line" ] || has "$output" "$line"; done </etc/hosts
+		run ! rein run -q --discard "$how" -- sh -c 'echo 127.0.0.9 mine >>/etc/hosts'
+	done
+	# hidden is hidden
+	run rein run -q --discard --hide /etc/hosts -- cat /etc/hosts
+	hasnt "$output" 127.0
+	eq unchanged "$before" "$(md5sum /etc/hosts)"
+	is_root || return 0
+	# what the command may change is what it finds
+	run -0 rein run -q --hold --whole-system -- sh -c 'echo 127.0.0.9 mine >>/etc/hosts; getent hosts mine; cat /etc/hosts'
+	has "${lines[0]}" 127.0.0.9
+	hasnt "$output" 127.0.1.1
+	has "$(rein diff "$(newest)")" "+127.0.0.9 mine"
+	rein discard -q "$(newest)"
+	eq unchanged "$before" "$(md5sum /etc/hosts)"
+}
+
+# etc SCRIPT: with an /etc that the script has changed, but the host has not
+etc() {
+	unshare -m sh -ec '
+		mount --make-rprivate /
+		mkdir -p "$T/etc"; mount -t tmpfs none "$T/etc"; mkdir "$T/etc/up" "$T/etc/work"
+		mount -t overlay -o "lowerdir=/etc,upperdir=$T/etc/up,workdir=$T/etc/work" none /etc
+		eval "$1"
+		exec rein run --approve -q --discard -- sh -c "getent hosts rein; cat /etc/hosts"' sh "$1"
+}
+
+@test "the host name: also where the list of names is empty, a link, has no last newline, or has it already" {
+	is_root || skip "root's"
+	export T
+	run -0 etc ': >/etc/hosts'
+	has "${lines[0]}" 127.0.1.1
+	run -0 etc 'printf "127.0.0.1 localhost # rein\n10.1.1.1 other" >/etc/hosts'
+	has "${lines[0]}" 127.0.1.1
+	has "$output" "10.1.1.1 other"
+	run -0 etc 'printf "127.0.0.1 localhost\n127.7.7.7\tmine Rein # said before\n" >/etc/hosts'
+	has "${lines[0]}" 127.7.7.7
+	hasnt "$output" 127.0.1.1
+	run -0 etc 'mkdir -p /etc/lists; mv /etc/hosts /etc/lists/hosts; ln -s lists/hosts /etc/hosts'
+	has "${lines[0]}" 127.0.1.1
+	run -0 etc 'mount -t tmpfs none /run; echo "127.0.0.8 far" >/run/hosts; ln -sf /run/hosts /etc/hosts'
+	has "${lines[0]}" 127.0.1.1
+	has "$output" 127.0.0.8
+	# where there is none, or none that could be copied, nothing is made up and nothing fails
+	run ! etc 'rm /etc/hosts'
+	hasnt "$output" rein:
+	run etc 'seq 20000 | sed "s/.*/127.0.0.1 blocked&/" >/etc/hosts'
+	hasnt "$output" 127.0.1.1
+	has "$output" blocked20000
+}
+
 @test "outside the workspace: who fails because it is read-only is told what would help, others are not" {
 	run -2 --separate-stderr rein run --approve -- sh -c 'echo x >>~/.profile'
 	has "$stderr" "$HOME/.profile is outside the workspace, where a box only reads: --rw PATH"

@@ -133,6 +133,36 @@ f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
 	done
 }
 
+@test "limit disk: files without a name in a cache on another filesystem count as well" {
+	is_root || skip "mounts"
+	cat >"$T/fill.py" <<-'END'
+	import os, sys, time
+	if sys.argv[1] == "never-named":
+	    fd = os.open("cache", os.O_TMPFILE | os.O_RDWR, 0o600)
+	else:
+	    fd = os.open("cache/x", os.O_CREAT | os.O_RDWR, 0o600)
+	    os.unlink("cache/x")
+	for i in range(int(sys.argv[2])):
+	    os.write(fd, b"x" * (1 << 20))
+	time.sleep(float(sys.argv[3]))
+	END
+	mkdir -p "$REIN_STATE/scratch"
+	export T W
+	# caches lie in the state: here that part of it is on a filesystem of its own
+	elsewhere() {
+		unshare -m sh -ec 'mount --make-rprivate /; mount -t tmpfs -o size=300m,mode=700 none "$REIN_STATE/scratch"
+			mkdir cache; trap "rmdir cache" EXIT
+			timeout 30 rein run --approve "$@"' sh "$@"
+	}
+	local how
+	for how in never-named deleted; do
+		run elsewhere --limit disk=20M --scratch cache -- python3 "$T/fill.py" $how 30 20
+		hit disk
+		# what was there before does not count, nor what stays below it
+		run -0 elsewhere --discard --limit disk=20M --scratch cache -- python3 "$T/fill.py" $how 10 0.3
+	done
+}
+
 @test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
 	hit disk

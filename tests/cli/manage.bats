@@ -185,6 +185,46 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	done
 }
 
+@test "pause: a box that moves in bursts and stops itself before each look is found out" {
+	cat >bursts.py <<-'END'
+	import ctypes, os, signal, sys, time
+	libc = ctypes.CDLL(None)
+	signal.signal(signal.SIGCONT, lambda *_: None)
+	event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT)
+	for i in range(1, 150):  # a timer for each: one whose signal a stop takes away does not come again
+	    timer = ctypes.c_void_p()
+	    assert libc.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0
+	    assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, i // 10, i % 10 * 100000000), None) == 0
+	while True:
+	    print("x", flush=True)
+	    os.kill(os.getpid(), signal.SIGSTOP)
+	END
+	local b
+	for b in box $(is_root && command -v crun >/dev/null && echo oci:crun); do
+		start_box --backend "$b" -- python3 bursts.py
+		until_true 5 test -s "$T/out"
+		run -0 rein pause "$(boxes)"
+		until_true 7 has_boxes 0 || die "it goes on: $(wc -l <"$T/out") lines"
+		eq status 119 "$(wait $last; echo $?)"
+		has "$(cat "$T/err")" "did not stand still"
+		: >"$T/err"
+		: >"$T/out"
+	done
+}
+
+@test "pause: a box of many that stands still is left alone" {
+	start_box --discard -- sh -c 'for i in $(seq 100); do sleep 87 & done; echo x; for i in 1 2 3 4; do while :; do :; done & done; wait'
+	until_true 5 test -s "$T/out"
+	local id; id=$(boxes)
+	for _ in 1 2 3; do
+		run -0 rein pause "$id"
+		sleep 1.5
+		eq state paused "$(box 0 state)"
+		run -0 rein resume "$id"
+	done
+	end_boxes
+}
+
 @test "pause: caught between vfork and exec, again and again" {
 	local id
 	start_box --discard -- sh -c 'while :; do echo x; sleep 0.001; done' # dash starts its commands by vfork

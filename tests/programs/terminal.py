@@ -217,6 +217,37 @@ def stands_still_meanwhile():
     s.wait()
 
 
+RESTLESS = """import ctypes, os, signal, time
+libc = ctypes.CDLL(None)
+signal.signal(signal.SIGCONT, lambda *_: None)
+event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT)
+for i in range(1, 300):
+    timer = ctypes.c_void_p()
+    assert libc.timer_create(time.CLOCK_MONOTONIC, event, ctypes.byref(timer)) == 0
+    assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 1 + i // 20, i % 20 * 50000000), None) == 0
+os.kill(os.getpid(), signal.SIGSTOP)
+while True:
+    print("x", flush=True)
+    time.sleep(0.01)
+"""
+
+
+def guarded_meanwhile():
+    """Who has itself continued by the kernel while rein is stopped does not run on where nobody keeps its limits."""
+    with open(WS + "/restless.py", "w") as f:
+        f.write(RESTLESS)
+    s = Session("bash", "--norc", "--noprofile", "-i")
+    s.expect(rb"prompt> ")
+    s.say("$REIN run --approve --discard -- python3 restless.py >out", rb"Stopped")
+    s.say("sleep 6; a=$(wc -l <out); sleep 2; b=$(wc -l <out); echo =$((b - a)) mo''re", rb"=0 more")
+    s.say("fg; echo sta''tus=$?", rb"did not stand still while rein was stopped")
+    s.expect(rb"status=119")
+    s.say("$REIN ps", rb"no box is running")
+    s.send("exit\n")
+    s.wait()
+    os.unlink(WS + "/restless.py")
+
+
 def nobody_to_continue_it():
     """A script of a session without job control: nobody could continue rein, so a command that stops itself goes on."""
     s = Session("sh", "-c", "$REIN run --approve --discard -q --timeout 10s -- sh -c 'kill -STOP $$; echo go''es on'; echo sta''tus=$?")
@@ -404,6 +435,7 @@ TESTS = [
     ("^Z and fg at the shell outside", stopped_and_continued, []),
     ("^Z, bg and fg at the shell outside", from_the_background, []),
     ("a box stands still while rein is stopped", stands_still_meanwhile, []),
+    ("a box that cannot be held is guarded while rein is stopped", guarded_meanwhile, []),
     ("a stop that nobody could end", nobody_to_continue_it, []),
     ("window size", window_size, []),
     ("no echo of passwords", no_echo, []),

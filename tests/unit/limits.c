@@ -97,6 +97,41 @@ static void counts_nobody_of_ours(void **state)
 	assert_int_equal(rein_census_open(getpid()), -1);
 }
 
+/* Looks at a box that was to stand still: a row is before and after, and whether somebody moved. */
+static void tells_who_moved(void **state)
+{
+	static const struct {
+		struct rein_stance was[2], is[2];
+		size_t nwas, nis;
+		unsigned grace;
+		bool moved, before_lost;
+	} rows[] = {
+		{{{2, true, 5, 0}}, {{2, true, 5, 0}}, 1, 1, 0, false, false},
+		{{{2, true, 5, 0}}, {{2, true, 6, 0}}, 1, 1, 0, true, false},
+		/* the last steps to a stop, once */
+		{{{2, true, 5, 0}}, {{2, true, 6, 0}}, 1, 1, 1, false, false},
+		{{{2, true, 5, 1}}, {{2, true, 6, 0}}, 1, 1, 1, true, false},
+		/* it waited in the kernel, and was stopped after that */
+		{{{2, false, 5, 0}}, {{2, true, 9, 0}}, 1, 1, 0, false, false},
+		{{{2, true, 5, 0}, {3, true, 1, 0}}, {{3, true, 1, 0}}, 2, 1, 0, false, false},
+		{{{3, true, 1, 0}}, {{2, true, 5, 0}, {3, true, 1, 0}}, 1, 2, 1, true, false},
+		{{{3, true, 1, 0}}, {{3, true, 1, 0}, {4, true, 5, 0}}, 1, 2, 1, true, false},
+		/* nobody was there to be held, or not all could be written down */
+		{{{0}}, {{2, true, 5, 0}}, 0, 1, 0, false, false},
+		{{{2, true, 5, 0}}, {{2, true, 6, 0}}, 1, 1, 0, false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rein_stance before[2], after[2];
+		struct rein_stances was = {before, rows[i].nwas, 2, rows[i].before_lost}, is = {after, rows[i].nis, 2, false};
+
+		memcpy(before, rows[i].was, sizeof(before));
+		memcpy(after, rows[i].is, sizeof(after));
+		assert_int_equal(rein_stances_moved(&was, &is, rows[i].grace), rows[i].moved);
+	}
+}
+
 #define FILES 400
 
 /* Made to look like the /proc of a box: every file of ours, nameless, open in two processes. */
@@ -160,6 +195,7 @@ int main(void)
 		cmocka_unit_test(lies_over_a_profile),
 		cmocka_unit_test(tells),
 		cmocka_unit_test(counts_nobody_of_ours),
+		cmocka_unit_test(tells_who_moved),
 		cmocka_unit_test(counts_a_nameless_file_once),
 	};
 

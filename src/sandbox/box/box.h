@@ -41,6 +41,8 @@ struct box_entry {
 struct box_guest {
 	uint32_t number; /* rein's name for it; 0: a free place */
 	pid_t pid;
+	int starting; /* the pipe of one that has not executed its program yet; then -1 */
+	int terminal; /* its master, until handed over; or -1 */
 };
 
 struct box {

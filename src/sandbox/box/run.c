@@ -29,13 +29,14 @@
 #include "sys/raw.h"
 #include "sys/sys.h"
 
-/* Shared with the child until it execs. */
+/* The command shares it with us until it executes its program; a guest has a copy. */
 struct start {
 	const struct box *box;
 	const struct rein_plan *plan; /* the box's, or a further command's own */
 	char **argv, **envp;
 	bool guest;
 	int streams[3], slave; /* -1: none, or as they are */
+	int report;	       /* a guest's: where it says why it failed; closed by its program */
 	volatile int sys; /* written by the child, in our memory, where no compiler looks for it */
 };
 
@@ -137,7 +138,8 @@ static _Noreturn __attribute__((noinline)) void child(struct start *s)
 			if (s->plan->tty_mask & 1u << fd && dup2(s->slave, fd) < 0)
 				goto failed;
 	}
-	if (close_range(3, ~0u, 0) < 0)
+	if (s->guest ? close_range(3, (unsigned)s->report - 1, 0) < 0 || close_range((unsigned)s->report + 1, ~0u, 0) < 0
+		     : close_range(3, ~0u, 0) < 0)
 		goto failed;
 	umask(box->umask);
 	/* last: from here on a limit on open files or processes may bite */
@@ -161,10 +163,12 @@ static _Noreturn __attribute__((noinline)) void child(struct start *s)
 	exec_command(s);
 failed:
 	s->sys = errno ? errno : EIO;
+	if (s->guest && write(s->report, (const void *)&s->sys, sizeof(s->sys)) < 0)
+		_exit(126); /* nobody listens any more */
 	_exit(127);
 }
 
-/* Returns when it has executed its program, or failed to (s->sys). */
+/* Returns when it has executed its program, or failed to (s->sys). Nobody else is in the box who could stop it before. */
 static long launch(struct start *s)
 {
 	long pid = raw_vfork();
@@ -175,6 +179,19 @@ static long launch(struct start *s)
 	/* the child left its marks on the stack we share, and never came back to take them away */
 	__asan_unpoison_memory_region((char *)__builtin_frame_address(0) - 65536, 65536);
 #endif
+	return pid;
+}
+
+/*
+ * Whoever is in the box may stop a guest before it executes its program, and could hold us with it: so it has its own
+ * memory, and how far it got is heard from a pipe.
+ */
+static long launch_apart(struct start *s)
+{
+	long pid = raw_fork();
+
+	if (pid == 0)
+		child(s);
 	return pid;
 }
 
@@ -277,6 +294,13 @@ static struct box_guest *find_guest(struct box *box, uint32_t number)
 	return NULL;
 }
 
+static void drop(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* Above the numbers a command has: our own three are closed, and new descriptors take their places. */
 static int lift(int *fd)
 {
@@ -291,15 +315,13 @@ static int lift(int *fd)
  * From a process that has given everything up [B2]: whatever it starts is behind the same walls as the
  * command is.
  */
-static int start_guest(struct box *box, struct box_guest *g, uint32_t number, struct rein_plan *plan,
-		       int fds[REIN_BOX_FDS])
+static int start_guest(struct box_guest *g, uint32_t number, struct start *s, int fds[REIN_BOX_FDS])
 {
-	struct rein_box_note note = {.kind = REIN_BOX_MSG_GUEST, .guest = number};
-	struct start s = {.box = box, .plan = plan, .guest = true, .streams = {-1, -1, -1}, .slave = -1};
-	int terminal = -1, next = 1;
+	const struct rein_plan *plan = s->plan;
+	int terminal = -1, report[2] = {-1, -1}, next = 1;
 	long pid = -1;
 
-	if (plan->tty_mask && (box_open_terminal(plan, &terminal, &s.slave) < 0 || lift(&s.slave) < 0))
+	if (plan->tty_mask && (box_open_terminal(plan, &terminal, &s->slave) < 0 || lift(&s->slave) < 0))
 		goto out;
 	for (int fd = 0; fd < 3; fd++) {
 		if (plan->tty_mask & 1u << fd)
@@ -307,33 +329,52 @@ static int start_guest(struct box *box, struct box_guest *g, uint32_t number, st
 		errno = EBADF;
 		if (next >= REIN_BOX_FDS || fds[next] < 0 || lift(&fds[next]) < 0 || box_own_device(fds[next]) < 0)
 			goto out;
-		s.streams[fd] = fds[next++];
+		s->streams[fd] = fds[next++];
 	}
-	s.argv = words(plan, plan->argv, plan->nargv);
-	s.envp = words(plan, plan->envp, plan->nenvp);
-	pid = launch(&s);
-	if (pid < 0 || s.sys) {
-		errno = pid < 0 ? (int)-pid : s.sys;
-		pid = -1;
+	if (syscall(SYS_pipe2, report, O_CLOEXEC) < 0 || lift(&report[1]) < 0)
 		goto out;
+	s->report = report[1];
+	pid = launch_apart(s);
+	errno = (int)-pid;
+	if (pid > 0) {
+		*g = (struct box_guest){.number = number, .pid = (pid_t)pid, .starting = report[0], .terminal = terminal};
+		report[0] = terminal = -1;
 	}
-	*g = (struct box_guest){number, (pid_t)pid};
-	if (terminal >= 0)
-		note.has = REIN_BOX_HAS_TERMINAL;
-	box_send(box, &note, &terminal, terminal >= 0);
 out:
 	next = errno;
-	if (s.slave >= 0)
-		close(s.slave);
-	if (terminal >= 0)
-		close(terminal);
+	drop(&s->slave);
+	drop(&terminal);
+	drop(&report[0]);
+	drop(&report[1]);
 	errno = next;
 	return pid < 0 ? -1 : 0;
+}
+
+static bool is_starting(const struct box_guest *g)
+{
+	return g->number && g->starting >= 0;
+}
+
+/* Its pipe says why it failed, or ends: it has executed its program, or was killed on the way, which is told next. */
+static void hear_start(const struct box *box, struct box_guest *g)
+{
+	struct rein_box_note note = {.kind = REIN_BOX_MSG_GUEST, .guest = g->number};
+
+	if (read(g->starting, &note.sys, sizeof(note.sys)) == (ssize_t)sizeof(note.sys))
+		note.kind = REIN_BOX_MSG_GONE;
+	else if (g->terminal >= 0)
+		note.has = REIN_BOX_HAS_TERMINAL;
+	drop(&g->starting);
+	box_send(box, &note, &g->terminal, note.has ? 1 : 0);
+	drop(&g->terminal);
+	if (note.kind == REIN_BOX_MSG_GONE)
+		*g = (struct box_guest){0};
 }
 
 static void on_start(struct box *box, const struct rein_box_note *order, int fds[REIN_BOX_FDS])
 {
 	struct rein_box_note note = {.kind = REIN_BOX_MSG_GONE, .guest = order->guest};
+	struct start s = {.box = box, .guest = true, .streams = {-1, -1, -1}, .slave = -1};
 	struct box_guest *free_place = find_guest(box, 0);
 	struct rein_plan *plan;
 
@@ -341,7 +382,12 @@ static void on_start(struct box *box, const struct rein_box_note *order, int fds
 	plan = fds[0] < 0 || !order->guest ? NULL : box_map_plan(fds[0]);
 	if (plan && !free_place)
 		errno = EAGAIN;
-	if (!plan || !free_place || start_guest(box, free_place, order->guest, plan, fds) < 0) {
+	if (plan) {
+		s.plan = plan;
+		s.argv = words(plan, plan->argv, plan->nargv);
+		s.envp = words(plan, plan->envp, plan->nenvp);
+	}
+	if (!plan || !free_place || start_guest(free_place, order->guest, &s, fds) < 0) {
 		note.sys = errno ? errno : EIO;
 		box_send(box, &note, NULL, 0);
 	}
@@ -352,11 +398,15 @@ static void on_start(struct box *box, const struct rein_box_note *order, int fds
 static void report_guest(const struct box *box, struct box_guest *g, int status, const struct rusage *ru)
 {
 	struct rein_box_note note = {.kind = REIN_BOX_MSG_GONE,
-				     .guest = g->number,
 				     .status = status,
 				     .cpu_ns = usage_ns(ru),
 				     .max_rss_kib = (uint64_t)ru->ru_maxrss};
 
+	if (is_starting(g)) /* that waits for nothing: nobody has the other end any more */
+		hear_start(box, g);
+	if (!g->number)
+		return;
+	note.guest = g->number;
 	*g = (struct box_guest){0};
 	box_send(box, &note, NULL, 0);
 }
@@ -403,7 +453,8 @@ static void pass_signal(struct box *box, const struct rein_box_note *note, pid_t
 		box->held = note->status == SIGSTOP;
 	/* a guest that has gone has no pid any more: 0 would be ourselves */
 	if (note->kind == REIN_BOX_MSG_SIGNAL && note->status > 0 && note->status < NSIG && to > 1)
-		send_signal(box, note->sys == 2 ? -1 : note->sys ? -to : to, note->status);
+		/* who is still starting may have no group yet, and nobody is in it */
+		send_signal(box, note->sys == 2 ? -1 : note->sys && !(g && is_starting(g)) ? -to : to, note->status);
 	if (box->held && note->kind == REIN_BOX_MSG_SIGNAL && note->sys == 2)
 		box_send(box, &(struct rein_box_note){.kind = REIN_BOX_MSG_HELD}, NULL, 0);
 }
@@ -457,17 +508,17 @@ static int until_sample(const struct box *box, uint64_t *due_ms)
 
 void box_run(struct box *box)
 {
-	struct pollfd fds[3];
+	enum { CONTROL, SIGNALS, MAKER, STARTS, NFDS = STARTS + REIN_BOX_GUESTS };
+	struct pollfd fds[NFDS];
 	uint64_t due_ms = 0;
 	sigset_t all;
 	pid_t command;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	fds[0] = (struct pollfd){.fd = box->control, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK),
-				 .events = POLLIN};
-	if (fds[1].fd < 0)
+	fds[CONTROL] = (struct pollfd){.fd = box->control, .events = POLLIN};
+	fds[SIGNALS] = (struct pollfd){.fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN};
+	if (fds[SIGNALS].fd < 0)
 		box_step_failed(box, REIN_STEP_SPAWN, 0);
 	hand_over(box);
 	box_await(box, REIN_BOX_MSG_GO);
@@ -478,15 +529,22 @@ void box_run(struct box *box)
 	for (;;) {
 		struct signalfd_siginfo si;
 
-		fds[2] = (struct pollfd){.fd = box->maker, .events = POLLIN};
-		if (poll(fds, 3, until_sample(box, &due_ms)) < 0 && errno != EINTR)
+		fds[MAKER] = (struct pollfd){.fd = box->maker, .events = POLLIN};
+		for (size_t i = 0; i < REIN_BOX_GUESTS; i++)
+			fds[STARTS + i] = (struct pollfd){
+				.fd = is_starting(&box->guests[i]) ? box->guests[i].starting : -1, .events = POLLIN};
+		if (poll(fds, NFDS, until_sample(box, &due_ms)) < 0 && errno != EINTR)
 			_exit(125);
-		while (read(fds[1].fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		while (read(fds[SIGNALS].fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			;
+		/* before anybody else can have their places */
+		for (size_t i = 0; i < REIN_BOX_GUESTS; i++)
+			if (fds[STARTS + i].revents)
+				hear_start(box, &box->guests[i]);
 		reap(box, command);
-		if (fds[0].revents)
+		if (fds[CONTROL].revents)
 			take_message(box, command);
-		if (fds[2].revents)
+		if (fds[MAKER].revents)
 			box_make_socket(box);
 	}
 }
