@@ -112,6 +112,23 @@ load helper
 	eq all 3 "$(rein log --all --ids | wc -l)"
 }
 
+@test "names: one letter is enough where it is the only one; of several all are told" {
+	local first=() id letter n=0 alone=''
+	while [ -z "$(printf '%s\n' "${first[@]}" | sort | uniq -d)" ] || [ -z "$alone" ]; do
+		[ $((n += 1)) -le 60 ]
+		q sh -c "echo $n >f"
+		id=$(newest)
+		first+=("${id:0:1}")
+		alone=$(printf '%s\n' "${first[@]}" | sort | uniq -u | head -n 1)
+	done
+	eq letter "$(rein log --ids | grep "^$alone")" "$(rein show --json "$alone" | field id)"
+	letter=$(printf '%s\n' "${first[@]}" | sort | uniq -d | head -n 1)
+	run -125 rein show "$letter"
+	has "$output" "'$letter' is the beginning of several transactions"
+	for id in $(rein log --ids | grep "^$letter"); do has "$output" "$id"; done
+	run -125 rein show ""
+}
+
 @test "commit --only and --except: the rest stays held as a new transaction" {
 	local rest
 	mkdir src docs
