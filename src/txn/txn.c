@@ -510,18 +510,31 @@ int rein_tx_unsplit(const struct rein_state *s, const struct rein_tx *t, const c
 	return rein_tx_drop(s, &rest, err);
 }
 
+/* What its own list leaves out is held by another already, which was split off when it was decided about first. */
+static int read_left_out(const struct rein_tx *t, const struct rein_changes *c, struct rein_changes *ret,
+			 struct rein_err *err)
+{
+	if (t->state != REIN_TX_HELD) /* it has no list yet */
+		return 0;
+	if (rein_tx_changes(t, ret, err) < 0)
+		return -err->code;
+	return ret->n == c->n ? 0 : rein_err_set(err, REIN_E_STATE, "transaction %s is not what it was", t->id);
+}
+
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
 	auto_free size_t *at = rein_calloc(c->n, sizeof(*at)); /* the rest's changes, in c */
 	struct rein_err ignored = {0};
-	auto_(rein_changes_done) struct rein_changes rest = {0};
+	auto_(rein_changes_done) struct rein_changes rest = {0}, whole = {0};
 	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
 	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
 
 	ret_id[0] = '\0';
 	if (!reals || !at)
 		return rein_err_nomem(err);
+	if (read_left_out(t, c, &whole, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < t->nroots; i++)
 		reals[i] = t->roots[i].real;
 	for (size_t i = 0; i < c->n; i++) {
@@ -529,8 +542,8 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		struct rein_change *y;
 		char *path;
 
-		if (!x->skipped || (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
-				    !(x->what & ~REIN_WHAT_TIMES)))
+		if (!x->skipped || (whole.n && whole.v[i].skipped) ||
+		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
 			continue;
 		at[rest.n] = i;
 		y = rein_changes_add(&rest, x->root, rein_strdup(x->path));
