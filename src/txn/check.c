@@ -143,6 +143,27 @@ static int check_one(const struct check *k, struct rein_change *x, struct rein_e
 	return search_inside(k, x, err);
 }
 
+/*
+ * A name that the run gave to a real file: an editor that saves by renaming, or whoever removes it, leaves nothing to tie
+ * the name to. Inside a new directory, too, where nothing else is compared.
+ */
+static int check_tie(const struct check *k, struct rein_change *x, struct rein_err *err)
+{
+	auto_close int parent = -1;
+	const char *name;
+	struct rein_fp now = {0};
+
+	if (rein_open_parent(k->d.real[x->root], x->link_to, &name, &parent, err) < 0) {
+		if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP)
+			return -err->code;
+	} else if (rein_fp_at(parent, name, &now, err) < 0) {
+		return -err->code;
+	}
+	if (!now.mode || now.ino != x->link_ino)
+		x->clash = REIN_CLASH_UNTIED;
+	return 0;
+}
+
 /* What lies inside something that is moved or absent anyway is told by its directory. */
 static bool covered(const struct check *k, const struct rein_change *x, const struct rein_change *top)
 {
@@ -181,6 +202,8 @@ static int check_once(const struct rein_state *s, const struct rein_tx *t, struc
 		x->clash = REIN_CLASH_NONE;
 		if (!covered(&k, x, top))
 			rc = check_one(&k, x, err);
+		if (rc == 0 && forward && x->link_to && !x->clash)
+			rc = check_tie(&k, x, err);
 		clashes += x->clash != REIN_CLASH_NONE;
 	}
 	rein_op_dirs_done(&k.d);
