@@ -217,6 +217,8 @@ int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
  * and what lies directly in it stands for itself.
  */
 void rein_open_created(struct rein_changes *c, size_t top, const struct rein_fp *now);
+/* A rename that is half left out is none: what comes was made, or what goes was deleted. */
+void rein_part_halved(struct rein_changes *c);
 /* What is written through one name of a file is there through the others, too: fails where one is left out alone. */
 int rein_names_together(const struct rein_changes *c, struct rein_err *err);
 

@@ -256,7 +256,6 @@ int rein_names_together(const struct rein_changes *c, struct rein_err *err)
 	return 0;
 }
 
-/* A rename that is half chosen is no rename. */
 static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
 {
 	size_t k = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
@@ -266,8 +265,16 @@ static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
 			continue;
 		c->v[k].renamed_away = false;
 		rein_free(take_ptr(x->from));
+		if (x->kind == REIN_CHANGE_CREATED)
+			x->before = (struct rein_fp){0}; /* it was the old name's */
 		return;
 	}
+}
+
+void rein_part_halved(struct rein_changes *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		part_if_halved(c, &c->v[i]);
 }
 
 int rein_select_marked(struct rein_changes *c, struct rein_err *err)
@@ -290,7 +297,6 @@ int rein_select_marked(struct rein_changes *c, struct rein_err *err)
 		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
 	if (rein_names_together(c, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < c->n; i++)
-		part_if_halved(c, &c->v[i]);
+	rein_part_halved(c);
 	return 0;
 }

@@ -314,6 +314,7 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 		  struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	refresh(s, d, c, forward);
+	rein_free(take_ptr(t->reason)); /* it was held for that, and is no more */
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
 	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
@@ -343,6 +344,7 @@ static void foresee(const struct rein_state *s, const struct rein_tx *t, const s
 	struct rein_err ignored = {0};
 
 	*ret = (struct outcome){.tx = *t, .changes = *c};
+	ret->tx.reason = NULL; /* as in finish(); t has it still */
 	ret->changes.v = rein_calloc(c->n ? c->n : 1, sizeof(*c->v));
 	if (!ret->changes.v)
 		return;
@@ -360,6 +362,7 @@ static int settle(const struct rein_state *s, const struct outcome *o, struct re
 {
 	t->state = o->tx.state;
 	t->decided_ns = o->tx.decided_ns;
+	rein_free(take_ptr(t->reason));
 	if (c->n)
 		memcpy(c->v, o->changes.v, c->n * sizeof(*c->v));
 	if (rein_tx_publish(t, err) < 0)
@@ -580,6 +583,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
 	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+	const struct rein_summary sum = t->sum;
 	auto_close int lock = -1;
 	bool was;
 	int rc;
@@ -593,9 +597,12 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	follow(&ops, c, forward);
 	if (follow_directories(&ops, &d, err) < 0)
 		return -err->code;
+	rein_changes_sum(c, &t->sum); /* something may be left out since */
 	rc = save_chosen(t, c, err) < 0 ? -err->code : run(s, t, c, &ops, &d, forward, err);
-	if (rc < 0 && !rein_tx_stuck(s, t->id))
+	if (rc < 0 && !rein_tx_stuck(s, t->id)) {
 		take_back_attempt(t, c);
+		t->sum = sum;
+	}
 	return rc;
 }
 

@@ -654,6 +654,45 @@ load helper
 	eq old 1 "$(cat old)"
 }
 
+@test "conflict: of a rename one half is kept: what comes is told as made, and so is it by undo, redo, log and show" {
+	local id
+	echo one >a; echo x >c
+	id=$(held sh -c 'mv a b; mv c d')
+	echo edit >>a
+	run -123 rein commit
+	run -0 rein commit --ours a
+	has "$output" "1 created, 1 renamed"
+	has "$(rein log -n 1)" "1 created, 1 renamed"
+	has "$(rein show "$id")" "created    b"
+	eq bytes 4 "$(rein show --json "$id" | field summary.bytes_new)"
+	run -0 rein undo
+	has "$output" "1 created, 1 renamed"
+	run -0 rein redo
+	has "$output" "1 created, 1 renamed"
+	eq tree "one edit one x" "$(cat a b d | xargs)"
+}
+
+@test "conflict: why it was held is told no more when it is committed" {
+	local id pid
+	echo 1 >file; mkfifo "$T/in"
+	rein run --commit -- sh -c 'echo 2 >file; echo ready; read -r x' 3>&- <"$T/in" >"$T/out" 2>/dev/null &
+	pid=$!
+	exec 4>"$T/in"
+	until_true 10 grep -q ready "$T/out"
+	echo other >file
+	echo go >&4; exec 4>&-
+	wait $pid || true
+	id=$(newest)
+	has "$(rein log -n 1)" conflict
+	run -0 rein commit "$id" --theirs file
+	hasnt "$(rein log -n 1)" conflict
+	hasnt "$(rein show "$id")" conflict
+	eq reason null "$(rein show --json "$id" | field reason)"
+	rein undo -q "$id"
+	eq reason null "$(rein show --json "$id" | field reason)"
+	eq undone other "$(cat file)"
+}
+
 @test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
 	seq 1 20 >f
 	seq 1 20 >g
