@@ -198,7 +198,7 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 /* All of them, newest first; runs whose process died are held first. */
 int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err);
 
-/* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
+/* Leave out what `only` does not name or `except` does. Whole directories stay whole; each pattern must name something. */
 int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);
 /* A pattern as it is meant in the change's tree: the full paths of other trees, as people see them, are understood. */

@@ -478,10 +478,31 @@ load helper
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
-	has "$output" "no change is chosen"
+	has "$output" "--only 'nothing*': no change"
 	eq ls "" "$(ls)"
 	rein commit -q
 	eq ls $'a\nb' "$(ls)"
+}
+
+@test "commit --only and --except: one pattern of several that names nothing is an error, and nothing is committed" {
+	local id
+	mkdir old; echo 1 >old/x; mkdir still
+	id=$(held sh -c 'echo 1 >a; echo 2 >secret; mv old/x new; echo t >still/t; rm still/t')
+	for bad in '--except secrte' '--except secret --except nothing' '--only a --only nothing' '--except still'; do
+		# shellcheck disable=SC2086  # two words
+		run -125 rein commit "$id" $bad
+		has "$output" "'${bad##* }': no change of transaction $id"
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein commit --json "$id" $bad
+		eq code usage "$(field error.code <<<"$output")"
+		has "$(field error.message <<<"$output")" "'${bad##* }'"
+	done
+	eq ls $'old\nstill' "$(ls)"
+	eq state held "$(state_of "$id")"
+	# a directory for what is in it, and the old name of a rename, name something
+	run -0 rein commit "$id" --except secret --except old
+	eq ls $'a\nnew\nold\nstill' "$(ls)"
+	eq x 1 "$(cat old/x)"
 }
 
 @test "conflict: content, deletion, creation, directory, type changed outside: nothing is committed, each is listed" {
