@@ -505,6 +505,28 @@ load helper
 	eq x 1 "$(cat old/x)"
 }
 
+@test "a name that is shown escaped can be given as it is shown: --only, --except, --ours, diff; its own letters come first" {
+	local id nl=$'a\nb' odd=$'d\xff\te' back='c\n'
+	id=$(held sh -c 'echo 1 >"$1"; mkdir "$2"; echo 2 >"$2/f"; echo 3 >"$3"; echo 4 >anb' - "$nl" "$odd" "$back")
+	has "$(rein show "$id")" 'a\nb'
+	has "$(rein diff "$id" 'a\nb')" "+4" # as a pattern it is anb
+	rein commit -q "$id" --only anb
+	id=$(newest)
+	has "$(rein diff "$id" 'a\nb')" "+1"
+	has "$(rein diff --name-status "$id" 'd\xff\te/')" f
+	has "$(rein diff "$id" 'c\\n')" "+3"
+	eq json 1 "$(rein diff --json "$id" 'a\nb' | grep -o '"kind":"created"' | wc -l)"
+	run -0 rein commit "$id" --except 'a\nb' --except 'c\\n'
+	[ -e "$odd/f" ] && [ ! -e "$nl" ] && [ ! -e "$back" ]
+	id=$(newest)
+	echo out >"$nl"
+	run -123 rein commit "$id"
+	has "$output" 'a\nb: created here'
+	run -0 rein commit "$id" --ours 'a\nb'
+	eq kept out "$(cat "$nl")"
+	eq other 3 "$(cat "$back")"
+}
+
 @test "conflict: content, deletion, creation, directory, type changed outside: nothing is committed, each is listed" {
 	mkdir dir deldir
 	echo 1 | tee content deleted type deldir/f keep >/dev/null
