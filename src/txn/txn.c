@@ -561,15 +561,17 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (!rest.n)
 		return 0;
-	/* what lay in a directory that is now committed stands for itself */
+	/*
+	 * What lay in a directory that is now committed stands for itself; what moves with a directory of the rest does
+	 * not, also if it was to be chosen by itself at first: no two steps may concern one path ([O2]).
+	 */
 	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
-		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+		const struct rein_change *dir = top == SIZE_MAX ? NULL : &rest.v[top];
 
-		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
-		    !rein_path_within(rest.v[i].path, dir)) {
-			rest.v[i].top = true;
+		rest.v[i].top = !dir || dir->kind == REIN_CHANGE_META || rest.v[i].root != dir->root ||
+				!rein_path_within(rest.v[i].path, dir->path);
+		if (rest.v[i].top)
 			top = i;
-		}
 	}
 	if (rein_tx_make_whole(s, t, c, err) < 0 || rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;

@@ -299,6 +299,22 @@ load helper
 	eq merged "1 two 3 4 5 6 7 8 nine 10 " "$(tr '\n' ' ' <f)"
 }
 
+@test "commit --except of where a directory moved: it stays as a whole, and comes as a whole with the rest" {
+	local was
+	mkdir -p a/x c
+	echo 1 >a/x/p; echo 2 >a/q; echo 3 >g
+	was=$(snap .)
+	held sh -c 'rm g; mv a c' >/dev/null
+	run -0 rein commit --except c
+	eq stays "a/q a/x/p" "$(find . -type f -printf '%P\n' | sort | xargs)"
+	run -0 rein commit
+	eq moved "c/a/q c/a/x/p" "$(find . -type f -printf '%P\n' | sort | xargs)"
+	[ ! -e a ]
+	rein undo -q
+	rein undo -q
+	eq undone "$was" "$(snap .)"
+}
+
 @test "commit --only: a part of a new directory, in a directory that was there" {
 	mkdir d
 	held sh -c 'mkdir d/n; echo x >d/n/x; echo y >d/n/y' >/dev/null
