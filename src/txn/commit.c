@@ -400,6 +400,7 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
+	auto_(rein_traces_done) struct rein_traces traces = {0};
 	auto_(outcome_done) struct outcome o = {0};
 	int rc;
 
@@ -407,8 +408,11 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
 	    check_again(s, t, c, forward, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
-	if (take_steps(ops, d, forward, err) < 0)
-		return go_back(s, t, c, ops, d, forward, err);
+	rein_traces_take(ops, c, d, &traces);
+	rc = take_steps(ops, d, forward, err) < 0 ? go_back(s, t, c, ops, d, forward, err) : 0;
+	rein_traces_note(s, &traces, ops, d);
+	if (rc < 0)
+		return rc;
 	foresee(s, t, d, c, forward, &o);
 	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
@@ -488,8 +492,7 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return rc;
 }
 
-/* The change that a step carries out by itself, or NULL: of one path there may be two. */
-static const struct rein_change *change_of(const struct rein_op *o, const struct rein_changes *c)
+const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c)
 {
 	static const uint8_t kinds[] = {
 		[REIN_OP_EXCHANGE] = REIN_CHANGE_MODIFIED,
@@ -516,7 +519,7 @@ static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forw
 
 	for (size_t i = 0; i < ops->n; i++) {
 		struct rein_op *o = &ops->v[i];
-		const struct rein_change *x = change_of(o, c);
+		const struct rein_change *x = rein_op_change(o, c);
 
 		if (x && x->skipped) {
 			rein_op_done(o);

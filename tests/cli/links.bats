@@ -273,3 +273,44 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	same b d
 	eq merged "0 1 2 3 4" "$(xargs <b)"
 }
+
+@test "names of one file, given and taken by several transactions: undone and done in any order" {
+	local one two
+	echo 1 >f
+	q ln f x; one=$(newest)
+	q ln f y; two=$(newest)
+	rein undo -q
+	rein undo -q
+	eq undone f "$(ls)"
+	rein redo -q "$two"
+	rein redo -q "$one"
+	same f x y
+	rein undo -q "$one"
+	rein undo -q "$two"
+	eq undone f "$(ls)"
+	# two boxes at once
+	ln f g
+	one=$(held rm f)
+	two=$(held sh -c 'rm g; echo 1 >h')
+	rein commit -q "$one"
+	rein commit -q "$two"
+	eq gone h "$(ls)"
+	rein undo -q "$one"
+	rein undo -q "$two"
+	same f g
+	# what would part them stays a conflict
+	rm g
+	one=$(held ln f n)
+	two=$(held sh -c 'echo 2 >>f')
+	rein commit -q "$one"
+	run -123 rein commit "$two"
+	has "$output" "f: modified here, changed outside"
+	same f n
+	rein undo -q "$one"
+	rein commit -q "$two"
+	q ln f m
+	run -123 rein undo "$two"
+	rein undo -q
+	rein undo -q "$two"
+	eq undone 1 "$(cat f)"
+}
