@@ -385,12 +385,13 @@ static int print_json(const struct rein_tx *t, const struct rein_changes *all, c
 	return 0;
 }
 
-static int take_paths(const struct rein_tx *t, char **v, int n, struct rein_strlist *ret, struct rein_err *err)
+static int take_paths(const struct rein_tx *t, const struct rein_changes *c, char **v, int n, struct rein_strlist *ret,
+		      struct rein_err *err)
 {
 	for (int i = 0; i < n; i++)
 		if (rein_strlist_add(ret, v[i]) < 0)
 			return rein_err_nomem(err);
-	return rein_patterns_from_here(t, ret, err);
+	return rein_patterns_meant(t, c, ret, err);
 }
 
 int rein_cli_diff(int argc, char **argv)
@@ -418,7 +419,7 @@ int rein_cli_diff(int argc, char **argv)
 	if (rc < 0 || rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
 	first += first < argc;
-	if (take_paths(&t, argv + first, argc - first, &paths, &err) < 0)
+	if (take_paths(&t, &c, argv + first, argc - first, &paths, &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json)
 		return print_json(&t, &c, paths.v, (int)paths.n, &err) < 0 ? rein_fail(&err, true) : 0;

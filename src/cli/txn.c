@@ -118,8 +118,8 @@ int rein_cli_commit(int argc, char **argv)
 	/* before anything is taken apart */
 	if (rein_reviews_check_self(&t.reviews, &err) < 0)
 		return rein_fail(&err, common.json);
-	if (rein_patterns_from_here(&t, &a.only, &err) < 0 || rein_patterns_from_here(&t, &a.except, &err) < 0 ||
-	    rein_patterns_from_here(&t, &a.ours, &err) < 0 || rein_patterns_from_here(&t, &a.theirs, &err) < 0)
+	if (rein_patterns_meant(&t, &c, &a.only, &err) < 0 || rein_patterns_meant(&t, &c, &a.except, &err) < 0 ||
+	    rein_patterns_meant(&t, &c, &a.ours, &err) < 0 || rein_patterns_meant(&t, &c, &a.theirs, &err) < 0)
 		return rein_fail(&err, common.json);
 	if ((a.only.n || a.except.n) && rein_select(&t, &c, &a.only, &a.except, &err) < 0)
 		return rein_fail(&err, common.json);
@@ -217,8 +217,8 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 	if (rein_verb_begin(verb, argc, argv, &a, &common, &first, &e, &status))
 		return status;
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, wanted, &t, &err) < 0 ||
-	    rein_tx_changes(&t, &c, &err) < 0 || rein_patterns_from_here(&t, &a.ours, &err) < 0 ||
-	    rein_patterns_from_here(&t, &a.theirs, &err) < 0)
+	    rein_tx_changes(&t, &c, &err) < 0 || rein_patterns_meant(&t, &c, &a.ours, &err) < 0 ||
+	    rein_patterns_meant(&t, &c, &a.theirs, &err) < 0)
 		return rein_fail(&err, common.json);
 	if ((t.state == (what == REIN_LATER_UNDO ? REIN_TX_COMMITTED : REIN_TX_UNDONE) &&
 	     rein_resolve_reverse(&e, &t, &c, what == REIN_LATER_REDO, &a.ours, &a.theirs, &err) < 0) ||

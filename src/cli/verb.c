@@ -180,7 +180,7 @@ static char *in_full(const char *here, const char *glob)
 	return b.failed ? NULL : b.n ? rein_strndup(b.p, b.n) : rein_strdup("/");
 }
 
-int rein_patterns_from_here(const struct rein_tx *t, struct rein_strlist *globs, struct rein_err *err)
+static int take_from_here(const struct rein_tx *t, struct rein_strlist *globs, struct rein_err *err)
 {
 	auto_free char *here = getcwd(NULL, 0);
 	bool inside = false;
@@ -198,6 +198,79 @@ int rein_patterns_from_here(const struct rein_tx *t, struct rein_strlist *globs,
 		rein_free(globs->v[i]);
 		globs->v[i] = full;
 	}
+	return 0;
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The bytes behind what is shown of them (rein_buf_escaped); NULL: no memory. Other backslashes stay. */
+static char *unshow(const char *shown)
+{
+	static const char from[] = "nt\\", to[] = "\n\t\\";
+	auto_buf struct rein_buf b = REIN_BUF(1u << 20);
+
+	while (*shown) {
+		const char *at = shown[0] == '\\' && shown[1] ? strchr(from, shown[1]) : NULL;
+
+		if (at) {
+			rein_buf_char(&b, to[at - from]);
+			shown += 2;
+		} else if (shown[0] == '\\' && shown[1] == 'x' && hex(shown[2]) >= 0 && hex(shown[3]) >= 0 &&
+			   (shown[2] != '0' || shown[3] != '0')) {
+			rein_buf_char(&b, (char)(hex(shown[2]) << 4 | hex(shown[3])));
+			shown += 4;
+		} else {
+			rein_buf_char(&b, *shown++);
+		}
+	}
+	return rein_buf_take(&b);
+}
+
+static int names_any(const struct rein_tx *t, const struct rein_changes *c, char *glob, bool *ret, struct rein_err *err)
+{
+	const struct rein_strlist one = {.v = &glob, .n = 1};
+
+	*ret = false;
+	for (size_t i = 0; i < c->n && !*ret; i++)
+		if (rein_named(t, &one, &c->v[i], ret, err) < 0)
+			return -err->code;
+	return 0;
+}
+
+static int take_as_shown(const struct rein_tx *t, const struct rein_changes *c, char **glob, struct rein_err *err)
+{
+	auto_free char *plain = NULL;
+	bool any;
+
+	if (!strchr(*glob, '\\'))
+		return 0;
+	if (names_any(t, c, *glob, &any, err) < 0)
+		return -err->code;
+	if (any)
+		return 0;
+	plain = unshow(*glob);
+	if (!plain)
+		return rein_err_nomem(err);
+	if (names_any(t, c, plain, &any, err) < 0)
+		return -err->code;
+	if (any) {
+		rein_free(*glob);
+		*glob = take_ptr(plain);
+	}
+	return 0;
+}
+
+int rein_patterns_meant(const struct rein_tx *t, const struct rein_changes *c, struct rein_strlist *globs,
+			struct rein_err *err)
+{
+	if (take_from_here(t, globs, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < globs->n; i++)
+		if (take_as_shown(t, c, &globs->v[i], err) < 0)
+			return -err->code;
 	return 0;
 }
 

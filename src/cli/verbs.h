@@ -49,10 +49,12 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 		    int *first, struct rein_engine *engine, int *status);
 
 /*
- * Patterns of paths are meant from the top of a tree. Those that begin with "./" or "../", as a shell completes them, are
- * from here, if here is in a tree of t.
+ * What people type for paths of t's changes. Patterns are meant from the top of a tree. Those that begin with "./" or
+ * "../", as a shell completes them, are from here, if here is in a tree of t. One that names nothing as it stands is
+ * taken as a name is shown: "a\nb" for one with a newline in it.
  */
-int rein_patterns_from_here(const struct rein_tx *t, struct rein_strlist *globs, struct rein_err *err);
+int rein_patterns_meant(const struct rein_tx *t, const struct rein_changes *c, struct rein_strlist *globs,
+			struct rein_err *err);
 
 /* Of it, the options and --help alone. */
 int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *target, struct rein_common *common,

@@ -198,7 +198,7 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 /* All of them, newest first; runs whose process died are held first. */
 int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err);
 
-/* Leave out what `only` does not name or `except` does. Whole directories stay whole. */
+/* Leave out what `only` does not name or `except` does. Whole directories stay whole; each pattern must name something. */
 int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err);
 /* A pattern as it is meant in the change's tree: the full paths of other trees, as people see them, are understood. */
@@ -217,6 +217,8 @@ int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err);
  * and what lies directly in it stands for itself.
  */
 void rein_open_created(struct rein_changes *c, size_t top, const struct rein_fp *now);
+/* A rename that is half left out is none: what comes was made, or what goes was deleted. */
+void rein_part_halved(struct rein_changes *c);
 /* What is written through one name of a file is there through the others, too: fails where one is left out alone. */
 int rein_names_together(const struct rein_changes *c, struct rein_err *err);
 

@@ -11,6 +11,8 @@
 #include "engine/engine.h"
 #include "sys/priv.h"
 
+#define CANDIDATES_MAX 8 /* ids that an ambiguous name is told with */
+
 /* Does the caller stand in this transaction's workspace? Nobody does who stands in a directory that is gone. */
 static bool is_here(const struct rein_tx *t, const char *cwd)
 {
@@ -163,22 +165,37 @@ static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein
 	return 0;
 }
 
-static int find_id(struct rein_tx_list *l, const char *name, struct rein_err *err)
+/* As many as fit into a sentence: with one letter more there are fewer. */
+static int refuse_several(const struct rein_tx_list *l, const char *name, struct rein_err *err)
 {
-	size_t n = strlen(name);
+	auto_buf struct rein_buf b = REIN_BUF(4096);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (rein_starts(l->v[i].id, name) && ++n <= CANDIDATES_MAX)
+			rein_buf_printf(&b, "%s%s", n > 1 ? ", " : "", l->v[i].id);
+	if (n > CANDIDATES_MAX)
+		rein_buf_printf(&b, " and %zu more", n - CANDIDATES_MAX);
+	return rein_err_set(err, REIN_E_NOTFOUND, "'%s' is the beginning of several transactions: %.*s", name, (int)b.n,
+			    b.p ? b.p : "");
+}
+
+static int find_id(const struct rein_tx_list *l, const char *name, struct rein_err *err)
+{
 	int found = -1;
+	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
 		if (rein_streq(l->v[i].id, name))
 			return (int)i;
-		if (n >= 2 && !strncmp(l->v[i].id, name, n)) {
-			if (found >= 0)
-				return rein_err_set(err, REIN_E_NOTFOUND,
-						    "'%s' is the beginning of several transactions", name);
-			found = (int)i;
-		}
+		if (!*name || !rein_starts(l->v[i].id, name)) /* a variable that was not set names nothing */
+			continue;
+		n++;
+		found = (int)i;
 	}
-	return found < 0 ? -REIN_E_NOTFOUND : found;
+	if (n > 1)
+		return refuse_several(l, name, err);
+	return n ? found : -REIN_E_NOTFOUND;
 }
 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,

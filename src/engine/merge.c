@@ -38,10 +38,56 @@ static void rebase_on(struct rein_change *x, const struct rein_fp *now)
 		x->in_place = x->in_place && now->nlink > 1;
 }
 
-static int rebase(const struct rein_tx *t, struct rein_change *x, struct rein_err *err)
+/* A real path that is still the file with this number, of those the changes tell of; NULL: none is known. */
+static const char *still_named(const struct rein_tx *t, const struct rein_changes *c, uint32_t root, uint64_t ino)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_err ignored = {0};
+		struct rein_fp now;
+
+		if (c->v[i].root == root && c->v[i].before.ino == ino && c->v[i].before.mode &&
+		    now_there(t, &c->v[i], &now, &ignored) == 0 && now.mode && now.ino == ino)
+			return c->v[i].path;
+	}
+	return NULL;
+}
+
+/*
+ * The transaction's version of a name whose file is not where it was: another name of that file, if it has one; else a
+ * file of its own, with what the file was in the run. Names that share it there share it here.
+ */
+static int retie(const struct rein_tx *t, const struct rein_changes *c, struct rein_change *x, struct rein_err *err)
+{
+	const struct rein_change there = {.root = x->root, .path = x->link_to};
+	const char *other;
+	struct rein_fp now;
+
+	if (!x->link_to)
+		return 0;
+	if (now_there(t, &there, &now, err) < 0)
+		return -err->code;
+	if (now.mode && now.ino == x->link_ino)
+		return 0;
+	rein_free(take_ptr(x->link_to));
+	other = still_named(t, c, x->root, x->link_ino);
+	if (!other) {
+		x->through = REIN_THROUGH_NOTHING;
+		return 0;
+	}
+	x->link_to = rein_strdup(other);
+	return x->link_to ? 0 : rein_err_nomem(err);
+}
+
+static int rebase(const struct rein_tx *t, const struct rein_changes *c, struct rein_change *x, struct rein_err *err)
 {
 	struct rein_fp now;
 
+	if (retie(t, c, x, err) < 0)
+		return -err->code;
+	if (x->clash == REIN_CLASH_UNTIED) { /* its own place is as it was */
+		x->clash = REIN_CLASH_NONE;
+		return 0;
+	}
 	if (now_there(t, x, &now, err) < 0)
 		return -err->code;
 	rebase_on(x, &now);
@@ -93,12 +139,35 @@ static bool made_alike(const struct rein_change *x, const struct rein_fp *now)
 }
 
 /*
+ * Names of one file in the run that are several files out here by now: an editor saved one of them by renaming. Each
+ * would have a text of its own, and there is room for one: the others' edits would be lost.
+ */
+static bool went_apart(const struct rein_tx *t, const struct rein_changes *c, size_t index, const struct rein_fp *now)
+{
+	const struct rein_change *x = &c->v[index];
+
+	for (size_t i = 0; x->after.nlink > 1 && i < c->n; i++) {
+		const struct rein_change *y = &c->v[i];
+		struct rein_err ignored = {0};
+		struct rein_fp other;
+
+		if (i == index || y->skipped || y->root != x->root || !y->before.mode || !y->after.mode ||
+		    !rein_fp_same_inode(&y->after, &x->after))
+			continue;
+		if (now_there(t, y, &other, &ignored) < 0 || !rein_fp_same_inode(&other, now))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Three ways: the file as the run found it (kept when the transaction was held; nothing, where both made it), as it
  * is now, and as the run left it. Nothing is added to m where it stays a conflict.
  */
-static int merge_one(const struct rein_text *text, const struct rein_tx *t, size_t index,
-		     const struct rein_change *x, struct merges *m, struct rein_err *err)
+static int merge_one(const struct rein_text *text, const struct rein_tx *t, const struct rein_changes *c, size_t index,
+		     struct merges *m, struct rein_err *err)
 {
+	const struct rein_change *x = &c->v[index];
 	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int upper = open(t->roots[x->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_buf struct rein_buf base = REIN_BUF(REIN_TEXT_SIZE_MAX), ours = REIN_BUF(REIN_TEXT_SIZE_MAX);
@@ -112,6 +181,7 @@ static int merge_one(const struct rein_text *text, const struct rein_tx *t, size
 	snprintf(name, sizeof(name), "base/%zu", index);
 	if ((!made && (x->kind != REIN_CHANGE_MODIFIED || rein_file_read(t->dirfd, name, &base, err) < 0)) ||
 	    rein_fp_at(real, x->path, &now, err) < 0 || !attributes_agree(x, &now) || (made && !made_alike(x, &now)) ||
+	    went_apart(t, c, index, &now) ||
 	    rein_file_read(real, x->path, &ours, err) < 0 || rein_file_read(upper, x->path, &theirs, err) < 0)
 		return 0; /* no common ancestor, or not readable: stays a conflict */
 	in.base = (struct rein_str){base.p ? base.p : "", base.n};
@@ -135,7 +205,7 @@ static int merge_all(const struct rein_tx *t, const struct rein_changes *c, stru
 
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
 		if ((c->v[i].clash == REIN_CLASH_CHANGED || c->v[i].clash == REIN_CLASH_EXISTS) && !c->v[i].skipped)
-			rc = merge_one(text, t, i, &c->v[i], m, err);
+			rc = merge_one(text, t, c, i, m, err);
 	rein_text_free(text);
 	return rc;
 }
@@ -171,7 +241,12 @@ static int keep_ours(const struct rein_tx *t, struct rein_changes *c, size_t i, 
 {
 	const size_t top = rein_top_of(c, i);
 	bool whole = false;
+	struct rein_fp now;
 
+	/* replaced outside, it is no name any more of the file it was: what becomes of that is the others' to say */
+	if (c->v[i].in_place && now_there(t, &c->v[i], &now, err) < 0)
+		return -err->code;
+	c->v[i].in_place = c->v[i].in_place && rein_fp_same_inode(&now, &c->v[i].before);
 	if (c->v[top].kind == REIN_CHANGE_MODIFIED && rein_named(t, ours, &c->v[top], &whole, err) < 0)
 		return -err->code;
 	c->v[i].clash = REIN_CLASH_NONE;
@@ -195,7 +270,7 @@ static int settle_each(const struct rein_tx *t, struct rein_changes *c, const st
 			if (keep_ours(t, c, i, ours, err) < 0)
 				return -err->code;
 		} else if (take && x->clash != REIN_CLASH_HIDDEN && x->clash != REIN_CLASH_LINKS) {
-			if (rebase(t, x, err) < 0)
+			if (rebase(t, c, x, err) < 0)
 				return -err->code;
 		} else if (refreshed(t, c, i, &now)) {
 			rebase_on(x, &now);
@@ -255,5 +330,6 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");
+	rein_part_halved(c);
 	return rein_names_together(c, err);
 }

@@ -86,5 +86,6 @@ int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct 
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, left, left == 1 ? "" : "s");
 	if (is_all_left(c))
 		return rein_err_set(err, REIN_E_USAGE, "transaction %s: with all of it left as it is there is nothing to do", t->id);
+	rein_part_halved(c);
 	return 0;
 }

@@ -208,9 +208,38 @@ int rein_leave_out(struct rein_changes *c, size_t i, struct rein_err *err)
 	return 0;
 }
 
+/* A directory's new time is only the trace of another change; what was left out before is not here. */
+static bool can_be_chosen(const struct rein_change *x)
+{
+	return !x->skipped && (x->kind != REIN_CHANGE_META || !S_ISDIR(x->before.mode) || x->what & ~REIN_WHAT_TIMES);
+}
+
+/*
+ * A pattern that names nothing is a mistake: a mistyped --except would commit what was to be kept back, and nobody would
+ * be told.
+ */
+static int all_name_something(const struct rein_tx *t, const struct rein_changes *c, const char *option,
+			      const struct rein_strlist *globs, struct rein_err *err)
+{
+	for (size_t i = 0; i < globs->n; i++) {
+		const struct rein_strlist one = {.v = &globs->v[i], .n = 1};
+		bool named = false;
+
+		for (size_t k = 0; k < c->n && !named; k++)
+			if (can_be_chosen(&c->v[k]) && rein_named(t, &one, &c->v[k], &named, err) < 0)
+				return -err->code;
+		if (!named)
+			return rein_err_set(err, REIN_E_USAGE, "%s '%s': no change of transaction %s has such a path", option,
+					    globs->v[i], t->id);
+	}
+	return 0;
+}
+
 int rein_select(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *only,
 		const struct rein_strlist *except, struct rein_err *err)
 {
+	if (all_name_something(t, c, "--only", only, err) < 0 || all_name_something(t, c, "--except", except, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		bool named, spared;
@@ -256,7 +285,6 @@ int rein_names_together(const struct rein_changes *c, struct rein_err *err)
 	return 0;
 }
 
-/* A rename that is half chosen is no rename. */
 static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
 {
 	size_t k = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
@@ -266,8 +294,16 @@ static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
 			continue;
 		c->v[k].renamed_away = false;
 		rein_free(take_ptr(x->from));
+		if (x->kind == REIN_CHANGE_CREATED)
+			x->before = (struct rein_fp){0}; /* it was the old name's */
 		return;
 	}
+}
+
+void rein_part_halved(struct rein_changes *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		part_if_halved(c, &c->v[i]);
 }
 
 int rein_select_marked(struct rein_changes *c, struct rein_err *err)
@@ -290,7 +326,6 @@ int rein_select_marked(struct rein_changes *c, struct rein_err *err)
 		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
 	if (rein_names_together(c, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < c->n; i++)
-		part_if_halved(c, &c->v[i]);
+	rein_part_halved(c);
 	return 0;
 }

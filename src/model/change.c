@@ -183,7 +183,7 @@ static bool parse_one(struct rein_unpack *u, struct rein_changes *ret)
 	unpack_fp(u, &x->before);
 	unpack_fp(u, &x->after);
 	return !u->failed && x->kind >= REIN_CHANGE_CREATED && x->kind <= REIN_CHANGE_META &&
-	       x->clash <= REIN_CLASH_LATER && x->through <= REIN_THROUGH_CONTENT;
+	       x->clash <= REIN_CLASH_UNTIED && x->through <= REIN_THROUGH_CONTENT;
 }
 
 int rein_changes_parse(struct rein_str in, struct rein_changes *ret, struct rein_err *err)
@@ -221,6 +221,7 @@ static const char *const clash_texts[] = {
 	[REIN_CLASH_HIDDEN] = "would overwrite or delete what was hidden from the command",
 	[REIN_CLASH_LINKS] = "names of one hard-linked file were changed differently",
 	[REIN_CLASH_LATER] = "was changed after the commit",
+	[REIN_CLASH_UNTIED] = "is another name of a file that was replaced outside",
 };
 
 const char *rein_clash_text(int clash)

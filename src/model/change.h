@@ -45,6 +45,7 @@ enum rein_clash { /* why a change cannot be committed */
 	REIN_CLASH_HIDDEN,	/* would overwrite or delete what was hidden from the box */
 	REIN_CLASH_LINKS,	/* two names of one hard-linked file went different ways */
 	REIN_CLASH_LATER,	/* undo: later work is in the way */
+	REIN_CLASH_UNTIED,	/* link_to is gone, or another file by now */
 };
 
 struct rein_change {

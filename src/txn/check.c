@@ -39,6 +39,17 @@ static bool is_trace(const struct check *k, const struct rein_change *x)
 	       (!k->forward || k->t->state == REIN_TX_UNDONE);
 }
 
+/*
+ * A name that another transaction gave it since would stay behind with the old content, or the new one: it was to be one
+ * file. What is deleted, or only a name of another, or written in place, parts nothing.
+ */
+static bool would_part(const struct check *k, const struct rein_change *x, const struct rein_fp *was,
+		       const struct rein_fp *now)
+{
+	return now->nlink > was->nlink && !S_ISDIR(now->mode) && !x->in_place && !x->link_to &&
+	       (x->kind == REIN_CHANGE_MODIFIED || (x->kind == REIN_CHANGE_CREATED && !k->forward));
+}
+
 static uint8_t verdict(const struct check *k, const struct rein_change *x, const struct rein_fp *now)
 {
 	bool there_before = x->kind != REIN_CHANGE_CREATED;
@@ -54,7 +65,7 @@ static uint8_t verdict(const struct check *k, const struct rein_change *x, const
 		return k->forward ? REIN_CLASH_GONE : REIN_CLASH_LATER;
 	if (x->kind == REIN_CHANGE_META && S_ISDIR(now->mode) && !(x->what & ~REIN_WHAT_TIMES))
 		return rein_fp_same_inode(was, now) ? REIN_CLASH_NONE : REIN_CLASH_CHANGED;
-	if (same(k, was, now))
+	if (same(k, was, now) && !would_part(k, x, was, now))
 		return REIN_CLASH_NONE;
 	return k->forward ? REIN_CLASH_CHANGED : REIN_CLASH_LATER;
 }
@@ -138,9 +149,32 @@ static int check_one(const struct check *k, struct rein_change *x, struct rein_e
 	if (rein_fp_at(parent, name, &now, err) < 0)
 		return -err->code;
 	x->clash = verdict(k, x, &now);
+	if (!x->clash && now.mode) /* no part of what is compared; others are told of our moves where there are any */
+		(k->forward ? &x->before : &x->after)->nlink = now.nlink;
 	if (x->clash || !x->top || !S_ISDIR(now.mode) || x->kind == REIN_CHANGE_META)
 		return 0;
 	return search_inside(k, x, err);
+}
+
+/*
+ * A name that the run gave to a real file: an editor that saves by renaming, or whoever removes it, leaves nothing to tie
+ * the name to. Inside a new directory, too, where nothing else is compared.
+ */
+static int check_tie(const struct check *k, struct rein_change *x, struct rein_err *err)
+{
+	auto_close int parent = -1;
+	const char *name;
+	struct rein_fp now = {0};
+
+	if (rein_open_parent(k->d.real[x->root], x->link_to, &name, &parent, err) < 0) {
+		if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP)
+			return -err->code;
+	} else if (rein_fp_at(parent, name, &now, err) < 0) {
+		return -err->code;
+	}
+	if (!now.mode || now.ino != x->link_ino)
+		x->clash = REIN_CLASH_UNTIED;
+	return 0;
 }
 
 /* What lies inside something that is moved or absent anyway is told by its directory. */
@@ -181,6 +215,8 @@ static int check_once(const struct rein_state *s, const struct rein_tx *t, struc
 		x->clash = REIN_CLASH_NONE;
 		if (!covered(&k, x, top))
 			rc = check_one(&k, x, err);
+		if (rc == 0 && forward && x->link_to && !x->clash)
+			rc = check_tie(&k, x, err);
 		clashes += x->clash != REIN_CLASH_NONE;
 	}
 	rein_op_dirs_done(&k.d);

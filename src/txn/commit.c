@@ -314,6 +314,7 @@ static int finish(const struct rein_state *s, struct rein_tx *t, const struct re
 		  struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	refresh(s, d, c, forward);
+	rein_free(take_ptr(t->reason)); /* it was held for that, and is no more */
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
 	if (rein_tx_save_changes(t, c, true, err) < 0 || rein_tx_save(s, t, true, err) < 0 ||
@@ -343,6 +344,7 @@ static void foresee(const struct rein_state *s, const struct rein_tx *t, const s
 	struct rein_err ignored = {0};
 
 	*ret = (struct outcome){.tx = *t, .changes = *c};
+	ret->tx.reason = NULL; /* as in finish(); t has it still */
 	ret->changes.v = rein_calloc(c->n ? c->n : 1, sizeof(*c->v));
 	if (!ret->changes.v)
 		return;
@@ -360,6 +362,7 @@ static int settle(const struct rein_state *s, const struct outcome *o, struct re
 {
 	t->state = o->tx.state;
 	t->decided_ns = o->tx.decided_ns;
+	rein_free(take_ptr(t->reason));
 	if (c->n)
 		memcpy(c->v, o->changes.v, c->n * sizeof(*c->v));
 	if (rein_tx_publish(t, err) < 0)
@@ -397,6 +400,7 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
+	auto_(rein_traces_done) struct rein_traces traces = {0};
 	auto_(outcome_done) struct outcome o = {0};
 	int rc;
 
@@ -404,8 +408,11 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
 	    check_again(s, t, c, forward, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
-	if (take_steps(ops, d, forward, err) < 0)
-		return go_back(s, t, c, ops, d, forward, err);
+	rein_traces_take(ops, c, d, &traces);
+	rc = take_steps(ops, d, forward, err) < 0 ? go_back(s, t, c, ops, d, forward, err) : 0;
+	rein_traces_note(s, &traces, ops, d);
+	if (rc < 0)
+		return rc;
 	foresee(s, t, d, c, forward, &o);
 	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
@@ -485,8 +492,7 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return rc;
 }
 
-/* The change that a step carries out by itself, or NULL: of one path there may be two. */
-static const struct rein_change *change_of(const struct rein_op *o, const struct rein_changes *c)
+const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c)
 {
 	static const uint8_t kinds[] = {
 		[REIN_OP_EXCHANGE] = REIN_CHANGE_MODIFIED,
@@ -513,7 +519,7 @@ static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forw
 
 	for (size_t i = 0; i < ops->n; i++) {
 		struct rein_op *o = &ops->v[i];
-		const struct rein_change *x = change_of(o, c);
+		const struct rein_change *x = rein_op_change(o, c);
 
 		if (x && x->skipped) {
 			rein_op_done(o);
@@ -580,6 +586,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	auto_(rein_ops_done) struct rein_ops ops = {0};
 	auto_(rein_op_dirs_done) struct rein_op_dirs d = {0};
 	auto_buf struct rein_buf b = REIN_BUF(JOURNAL_MAX);
+	const struct rein_summary sum = t->sum;
 	auto_close int lock = -1;
 	bool was;
 	int rc;
@@ -593,9 +600,12 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	follow(&ops, c, forward);
 	if (follow_directories(&ops, &d, err) < 0)
 		return -err->code;
+	rein_changes_sum(c, &t->sum); /* something may be left out since */
 	rc = save_chosen(t, c, err) < 0 ? -err->code : run(s, t, c, &ops, &d, forward, err);
-	if (rc < 0 && !rein_tx_stuck(s, t->id))
+	if (rc < 0 && !rein_tx_stuck(s, t->id)) {
 		take_back_attempt(t, c);
+		t->sum = sum;
+	}
 	return rc;
 }
 

@@ -81,4 +81,22 @@ bool rein_moved_same(const struct rein_state *s, struct rein_moved *m, const str
 		     const struct rein_fp *is);
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
 
+/* Files with several names that steps are about to move or link, as they are before: see traces.c. */
+struct rein_trace {
+	size_t op;
+	struct rein_fp fp;
+};
+
+struct rein_traces {
+	struct rein_trace *v;
+	size_t n, cap;
+};
+void rein_traces_take(const struct rein_ops *ops, const struct rein_changes *c, const struct rein_op_dirs *d,
+		      struct rein_traces *ret);
+void rein_traces_note(const struct rein_state *s, const struct rein_traces *t, const struct rein_ops *ops,
+		      const struct rein_op_dirs *d);
+void rein_traces_done(struct rein_traces *t);
+/* The change that a step carries out by itself, or NULL: of one path there may be two. */
+const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c);
+
 #endif

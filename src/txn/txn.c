@@ -510,18 +510,31 @@ int rein_tx_unsplit(const struct rein_state *s, const struct rein_tx *t, const c
 	return rein_tx_drop(s, &rest, err);
 }
 
+/* What its own list leaves out is held by another already, which was split off when it was decided about first. */
+static int read_left_out(const struct rein_tx *t, const struct rein_changes *c, struct rein_changes *ret,
+			 struct rein_err *err)
+{
+	if (t->state != REIN_TX_HELD) /* it has no list yet */
+		return 0;
+	if (rein_tx_changes(t, ret, err) < 0)
+		return -err->code;
+	return ret->n == c->n ? 0 : rein_err_set(err, REIN_E_STATE, "transaction %s is not what it was", t->id);
+}
+
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err)
 {
 	auto_free size_t *at = rein_calloc(c->n, sizeof(*at)); /* the rest's changes, in c */
 	struct rein_err ignored = {0};
-	auto_(rein_changes_done) struct rein_changes rest = {0};
+	auto_(rein_changes_done) struct rein_changes rest = {0}, whole = {0};
 	auto_(rein_tx_done) struct rein_tx to = {.dirfd = -1};
 	auto_free const char **reals = rein_calloc(t->nroots, sizeof(*reals));
 
 	ret_id[0] = '\0';
 	if (!reals || !at)
 		return rein_err_nomem(err);
+	if (read_left_out(t, c, &whole, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < t->nroots; i++)
 		reals[i] = t->roots[i].real;
 	for (size_t i = 0; i < c->n; i++) {
@@ -529,8 +542,8 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		struct rein_change *y;
 		char *path;
 
-		if (!x->skipped || (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) &&
-				    !(x->what & ~REIN_WHAT_TIMES)))
+		if (!x->skipped || (whole.n && whole.v[i].skipped) ||
+		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
 			continue;
 		at[rest.n] = i;
 		y = rein_changes_add(&rest, x->root, rein_strdup(x->path));
@@ -548,15 +561,17 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 	}
 	if (!rest.n)
 		return 0;
-	/* what lay in a directory that is now committed stands for itself */
+	/*
+	 * What lay in a directory that is now committed stands for itself; what moves with a directory of the rest does
+	 * not, also if it was to be chosen by itself at first: no two steps may concern one path ([O2]).
+	 */
 	for (size_t i = 0, top = SIZE_MAX; i < rest.n; i++) {
-		const char *dir = top == SIZE_MAX ? NULL : rest.v[top].path;
+		const struct rein_change *dir = top == SIZE_MAX ? NULL : &rest.v[top];
 
-		if (rest.v[i].top || !dir || rest.v[i].root != rest.v[top].root ||
-		    !rein_path_within(rest.v[i].path, dir)) {
-			rest.v[i].top = true;
+		rest.v[i].top = !dir || dir->kind == REIN_CHANGE_META || rest.v[i].root != dir->root ||
+				!rein_path_within(rest.v[i].path, dir->path);
+		if (rest.v[i].top)
 			top = i;
-		}
 	}
 	if (rein_tx_make_whole(s, t, c, err) < 0 || rein_tx_begin(s, reals, t->nroots, NULL, &to, err) < 0)
 		return -err->code;

@@ -186,3 +186,131 @@ apart() { ! [ "$1" -ef "$2" ] || die "$1 and $2 are one file"; }
 	run -0 rein commit --theirs a --theirs b
 	eq b $'1\n2\n3' "$(cat b)"
 }
+
+# editor FILE TEXT: save anew, as editors do
+editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
+
+@test "a new name of a file that was saved anew outside: a conflict, left out or made a file of its own" {
+	local id
+	echo one >a
+	held sh -c 'ln a b; mkdir d; ln a d/e; echo 1 >d/f; echo x >c' >/dev/null
+	editor a two
+	run -123 rein commit
+	has "$output" "b: created here, is another name of a file that was replaced outside"
+	has "$output" "d/e: created here, is another name"
+	run -123 rein commit --merge
+	run -123 rein commit --theirs b
+	eq nothing a "$(ls)"
+	run -0 rein commit --ours b --ours d/e
+	eq files "two 1 x" "$(cat a d/f c | xargs)"
+	[ ! -e b ] && [ ! -e d/e ]
+	rein undo -q
+	eq undone a "$(ls)"
+	id=$(held sh -c 'ln a b; mkdir d; ln a d/e; ln a z')
+	editor a three
+	run -0 rein commit --ours z --theirs '**'
+	same b d/e
+	apart a b
+	eq files "three two" "$(cat a b | xargs)"
+	[ ! -e z ]
+	rein undo -q
+	eq undone a "$(ls)"
+	rein redo -q
+	same b d/e
+	eq files "three two" "$(cat a b | xargs)"
+	rein undo -q
+	# gone is no better, and a redo is told the same way
+	held sh -c 'ln a b' >/dev/null
+	cp -p a "$T/a"; rm a
+	run -123 rein commit
+	run -0 rein commit --theirs b
+	eq b three "$(cat b)"
+	rein undo -q
+	cp -p "$T/a" a
+	q ln a b
+	rein undo -q
+	editor a four
+	run -123 rein redo
+	has "$output" "b: created here, is another name"
+	eq a four "$(cat a)"
+	[ ! -e b ]
+}
+
+@test "one name of a file was saved anew: the others, moved and new ones too, stay one file with the run's change" {
+	echo one >a; ln a b; ln a d
+	held sh -c 'echo more >>a; mv b c; ln d z' >/dev/null
+	editor a two
+	run -123 rein commit
+	run -0 rein commit --ours a --theirs '*'
+	same c d z
+	eq files "two one more" "$(cat a c | xargs)"
+	[ ! -e b ]
+	rein undo -q
+	same b d
+	eq undone "two one" "$(cat a b | xargs)"
+	rein redo -q
+	same c d z
+	eq redone "two one more" "$(cat a z | xargs)"
+}
+
+@test "names that are several files by now: --merge loses nobody's edit; each is left or taken" {
+	printf '1\n2\n3\n' >a; ln a b; ln a d
+	held sh -c 'echo 4 >>a' >/dev/null
+	editor a $'0\n1\n2\n3'
+	run -123 rein commit --merge
+	eq a "0 1 2 3" "$(xargs <a)"
+	eq b "1 2 3" "$(xargs <b)"
+	run -0 rein commit --ours a --theirs b --theirs d
+	eq a "0 1 2 3" "$(xargs <a)"
+	eq b "1 2 3 4" "$(xargs <b)"
+	same b d
+	rein undo -q
+	eq undone "1 2 3" "$(xargs <b)"
+	# one file still: merged once, for all of its names
+	held sh -c 'echo 4 >>b' >/dev/null
+	printf '0\n1\n2\n3\n' >d
+	run -0 rein commit --merge
+	same b d
+	eq merged "0 1 2 3 4" "$(xargs <b)"
+}
+
+@test "names of one file, given and taken by several transactions: undone and done in any order" {
+	local one two
+	echo 1 >f
+	q ln f x; one=$(newest)
+	q ln f y; two=$(newest)
+	rein undo -q
+	rein undo -q
+	eq undone f "$(ls)"
+	rein redo -q "$two"
+	rein redo -q "$one"
+	same f x y
+	rein undo -q "$one"
+	rein undo -q "$two"
+	eq undone f "$(ls)"
+	# two boxes at once
+	ln f g
+	one=$(held rm f)
+	two=$(held sh -c 'rm g; echo 1 >h')
+	rein commit -q "$one"
+	rein commit -q "$two"
+	eq gone h "$(ls)"
+	rein undo -q "$one"
+	rein undo -q "$two"
+	same f g
+	# what would part them stays a conflict
+	rm g
+	one=$(held ln f n)
+	two=$(held sh -c 'echo 2 >>f')
+	rein commit -q "$one"
+	run -123 rein commit "$two"
+	has "$output" "f: modified here, changed outside"
+	same f n
+	rein undo -q "$one"
+	rein commit -q "$two"
+	q ln f m
+	run -123 rein undo "$two"
+	rein undo -q
+	rein undo -q "$two"
+	eq undone 1 "$(cat f)"
+}

@@ -241,3 +241,29 @@ repository() { # [OPTION...]: three commits, the last of them in a box
 	rein undo --theirs a
 	eq a one "$(cat a)"
 }
+
+@test "half of a rename is left as it is: the other half is told, by undo, redo and log" {
+	local id
+	echo one >a; echo x >c
+	q sh -c 'mv a b; mv c d'
+	id=$(newest)
+	echo edited >>b
+	run -0 rein undo --ours b
+	has "$output" "1 deleted, 1 renamed"
+	has "$(rein log -n 1)" "1 deleted, 1 renamed"
+	eq tree "one one edited x" "$(cat a b c | xargs)"
+	run -0 rein redo
+	has "$output" "1 deleted, 1 renamed"
+	eq tree "one edited x" "$(cat b d | xargs)"
+	[ ! -e a ]
+	rein undo -q
+	eq tree "one one edited x" "$(cat a b c | xargs)"
+	# alone, too: not "only times of directories"
+	q mv c e
+	echo edited >>e
+	run -0 rein undo --ours e
+	has "$output" "1 deleted"
+	run -0 rein redo
+	has "$output" "1 deleted"
+	has "$(rein log -n 1)" "1 deleted"
+}

@@ -97,6 +97,27 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	eq all "out 2" "$(cat one two | xargs)"
 }
 
+@test "the question: s, then a conflict, then a part of it: what was not chosen is held once" {
+	local id rest
+	echo 1 >one
+	(
+		until [ -n "$(ls "$REIN_STATE/txn" 2>/dev/null)" ]; do sleep 0.05; done
+		sleep 0.3
+		echo out >one
+	) &
+	run -123 on_tty "ommit=>s" "one [y/n]=>y" "three [y/n]=>y" "two [y/n]=>n" -- \
+		rein run -- sh -c 'sleep 1; echo 2 >>one; echo 2 >two; echo 3 >three'
+	wait
+	rest=$(rein log --ids --state held -n 1)
+	id=$(rein log --ids --state held | tail -n 1)
+	run -125 rein commit "$id" --only two
+	run -0 rein commit "$id" --only three
+	eq held 2 "$(rein log --ids --state held | wc -l)"
+	for id in $(rein log --ids --state held); do [ "$id" = "$rest" ] || eq other one "$(rein diff --name-status "$id" | cut -f 2)"; done
+	run -0 rein commit "$rest"
+	eq all "out 2 3" "$(cat one two three | xargs)"
+}
+
 @test "no question when nothing changed, with --commit, --hold, -q, or when stdin is no terminal" {
 	run -0 on_tty -- rein run -- true
 	hasnt "$output" "iscard"

@@ -112,6 +112,23 @@ load helper
 	eq all 3 "$(rein log --all --ids | wc -l)"
 }
 
+@test "names: one letter is enough where it is the only one; of several all are told" {
+	local first=() id letter n=0 alone=''
+	while [ -z "$(printf '%s\n' "${first[@]}" | sort | uniq -d)" ] || [ -z "$alone" ]; do
+		[ $((n += 1)) -le 60 ]
+		q sh -c "echo $n >f"
+		id=$(newest)
+		first+=("${id:0:1}")
+		alone=$(printf '%s\n' "${first[@]}" | sort | uniq -u | head -n 1)
+	done
+	eq letter "$(rein log --ids | grep "^$alone")" "$(rein show --json "$alone" | field id)"
+	letter=$(printf '%s\n' "${first[@]}" | sort | uniq -d | head -n 1)
+	run -125 rein show "$letter"
+	has "$output" "'$letter' is the beginning of several transactions"
+	for id in $(rein log --ids | grep "^$letter"); do has "$output" "$id"; done
+	run -125 rein show ""
+}
+
 @test "commit --only and --except: the rest stays held as a new transaction" {
 	local rest
 	mkdir src docs
@@ -280,6 +297,22 @@ load helper
 	run -123 rein commit "$rest"
 	run -0 rein commit "$rest" --merge
 	eq merged "1 two 3 4 5 6 7 8 nine 10 " "$(tr '\n' ' ' <f)"
+}
+
+@test "commit --except of where a directory moved: it stays as a whole, and comes as a whole with the rest" {
+	local was
+	mkdir -p a/x c
+	echo 1 >a/x/p; echo 2 >a/q; echo 3 >g
+	was=$(snap .)
+	held sh -c 'rm g; mv a c' >/dev/null
+	run -0 rein commit --except c
+	eq stays "a/q a/x/p" "$(find . -type f -printf '%P\n' | sort | xargs)"
+	run -0 rein commit
+	eq moved "c/a/q c/a/x/p" "$(find . -type f -printf '%P\n' | sort | xargs)"
+	[ ! -e a ]
+	rein undo -q
+	rein undo -q
+	eq undone "$was" "$(snap .)"
 }
 
 @test "commit --only: a part of a new directory, in a directory that was there" {
@@ -461,10 +494,53 @@ load helper
 @test "commit --only that matches nothing is an error and changes nothing" {
 	held sh -c 'echo 1 >a; echo 2 >b' >/dev/null
 	run -125 rein commit --only 'nothing*'
-	has "$output" "no change is chosen"
+	has "$output" "--only 'nothing*': no change"
 	eq ls "" "$(ls)"
 	rein commit -q
 	eq ls $'a\nb' "$(ls)"
+}
+
+@test "commit --only and --except: one pattern of several that names nothing is an error, and nothing is committed" {
+	local id
+	mkdir old; echo 1 >old/x; mkdir still
+	id=$(held sh -c 'echo 1 >a; echo 2 >secret; mv old/x new; echo t >still/t; rm still/t')
+	for bad in '--except secrte' '--except secret --except nothing' '--only a --only nothing' '--except still'; do
+		# shellcheck disable=SC2086  # two words
+		run -125 rein commit "$id" $bad
+		has "$output" "'${bad##* }': no change of transaction $id"
+		# shellcheck disable=SC2086
+		run -125 --separate-stderr rein commit --json "$id" $bad
+		eq code usage "$(field error.code <<<"$output")"
+		has "$(field error.message <<<"$output")" "'${bad##* }'"
+	done
+	eq ls $'old\nstill' "$(ls)"
+	eq state held "$(state_of "$id")"
+	# a directory for what is in it, and the old name of a rename, name something
+	run -0 rein commit "$id" --except secret --except old
+	eq ls $'a\nnew\nold\nstill' "$(ls)"
+	eq x 1 "$(cat old/x)"
+}
+
+@test "a name that is shown escaped can be given as it is shown: --only, --except, --ours, diff; its own letters come first" {
+	local id nl=$'a\nb' odd=$'d\xff\te' back='c\n'
+	id=$(held sh -c 'echo 1 >"$1"; mkdir "$2"; echo 2 >"$2/f"; echo 3 >"$3"; echo 4 >anb' - "$nl" "$odd" "$back")
+	has "$(rein show "$id")" 'a\nb'
+	has "$(rein diff "$id" 'a\nb')" "+4" # as a pattern it is anb
+	rein commit -q "$id" --only anb
+	id=$(newest)
+	has "$(rein diff "$id" 'a\nb')" "+1"
+	has "$(rein diff --name-status "$id" 'd\xff\te/')" f
+	has "$(rein diff "$id" 'c\\n')" "+3"
+	eq json 1 "$(rein diff --json "$id" 'a\nb' | grep -o '"kind":"created"' | wc -l)"
+	run -0 rein commit "$id" --except 'a\nb' --except 'c\\n'
+	[ -e "$odd/f" ] && [ ! -e "$nl" ] && [ ! -e "$back" ]
+	id=$(newest)
+	echo out >"$nl"
+	run -123 rein commit "$id"
+	has "$output" 'a\nb: created here'
+	run -0 rein commit "$id" --ours 'a\nb'
+	eq kept out "$(cat "$nl")"
+	eq other 3 "$(cat "$back")"
 }
 
 @test "conflict: content, deletion, creation, directory, type changed outside: nothing is committed, each is listed" {
@@ -635,6 +711,45 @@ load helper
 	run -0 rein undo
 	eq other 1 "$(cat other)"
 	eq old 1 "$(cat old)"
+}
+
+@test "conflict: of a rename one half is kept: what comes is told as made, and so is it by undo, redo, log and show" {
+	local id
+	echo one >a; echo x >c
+	id=$(held sh -c 'mv a b; mv c d')
+	echo edit >>a
+	run -123 rein commit
+	run -0 rein commit --ours a
+	has "$output" "1 created, 1 renamed"
+	has "$(rein log -n 1)" "1 created, 1 renamed"
+	has "$(rein show "$id")" "created    b"
+	eq bytes 4 "$(rein show --json "$id" | field summary.bytes_new)"
+	run -0 rein undo
+	has "$output" "1 created, 1 renamed"
+	run -0 rein redo
+	has "$output" "1 created, 1 renamed"
+	eq tree "one edit one x" "$(cat a b d | xargs)"
+}
+
+@test "conflict: why it was held is told no more when it is committed" {
+	local id pid
+	echo 1 >file; mkfifo "$T/in"
+	rein run --commit -- sh -c 'echo 2 >file; echo ready; read -r x' 3>&- <"$T/in" >"$T/out" 2>/dev/null &
+	pid=$!
+	exec 4>"$T/in"
+	until_true 10 grep -q ready "$T/out"
+	echo other >file
+	echo go >&4; exec 4>&-
+	wait $pid || true
+	id=$(newest)
+	has "$(rein log -n 1)" conflict
+	run -0 rein commit "$id" --theirs file
+	hasnt "$(rein log -n 1)" conflict
+	hasnt "$(rein show "$id")" conflict
+	eq reason null "$(rein show --json "$id" | field reason)"
+	rein undo -q "$id"
+	eq reason null "$(rein show --json "$id" | field reason)"
+	eq undone other "$(cat file)"
 }
 
 @test "conflict: --merge merges text three ways, refuses where both sides changed the same lines" {
