@@ -57,11 +57,54 @@ static bool hidden_by_name(const struct rein_run *r, const char *top, const char
 	return false;
 }
 
+/* By a name, in the project or in another tree that the command line adds. */
+static bool hidden_in_trees(const struct rein_run *r, const char *top, const char *path)
+{
+	char tree[PATH_MAX];
+	bool hit = hidden_by_name(r, top, path);
+
+	for (size_t i = 0; !hit && i < r->rw.n; i++)
+		hit = realpath(r->rw.v[i], tree) && hidden_by_name(r, tree, path);
+	return hit;
+}
+
+static bool lies_in(const char *path, const char *dir)
+{
+	struct stat a, b;
+
+	return rein_path_within(path, dir) ||
+	       (stat(path, &a) == 0 && stat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+}
+
+/*
+ * What is hidden for its name alone is shown to who names it; what somebody wrote down to be hidden is not, since a
+ * command line is easily an agent's own. hidden: one path, or NULL for the names. As long as these are taken, the lists
+ * hold the command line's words only.
+ */
+static int check_named(const struct rein_run *r, const char *hidden, const char *top, struct rein_err *err)
+{
+	const struct rein_strlist *lists[] = {&r->rw, &r->ro};
+	char real[PATH_MAX], path[PATH_MAX];
+
+	if (hidden && !realpath(hidden, real))
+		return 0;
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (realpath(lists[k]->v[i], path) &&
+			    (hidden ? lies_in(path, real) : hidden_in_trees(r, top, path)))
+				return rein_err_set(err, REIN_E_USAGE,
+						    "%s '%s': a policy hides it (workspace.hidden), and only that policy can show it",
+						    k ? "--ro" : "--rw", lists[k]->v[i]);
+	return 0;
+}
+
 /* What is not there cannot be mounted on, and holds nothing. */
 static int add(struct rein_run *r, enum where w, const char *path, const char *top, struct rein_err *err)
 {
 	struct stat st;
 
+	if (w == HIDE && check_named(r, path, top, err) < 0)
+		return -err->code;
 	if (taken(r, w, path) || lstat(path, &st) < 0 ||
 	    ((w == RW || w == SCRATCH) && hidden_by_name(r, top, path)))
 		return 0;
@@ -69,6 +112,13 @@ static int add(struct rein_run *r, enum where w, const char *path, const char *t
 	if (w == CANARY && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
 		return 0;
 	return rein_strlist_add(list_of(r, w), path) < 0 ? rein_err_nomem(err) : 0;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int expand(struct rein_run *r, enum where w, const char *pattern, const char *top, struct rein_err *err)
@@ -83,6 +133,9 @@ static int expand(struct rein_run *r, enum where w, const char *pattern, const c
 	for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++) {
 		const char *name = rein_basename(g.gl_pathv[i]);
 
+		/* a file is written with its tree; named by a star only, it stays hidden if it is */
+		if (w == RW && !is_dir(g.gl_pathv[i]))
+			continue;
 		if (!rein_streq(name, ".") && !rein_streq(name, ".."))
 			rc = add(r, w, g.gl_pathv[i], top, err);
 	}
@@ -171,7 +224,7 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 	if (why.code || !project)
 		return 0;
 	/* the strictest first: a path is taken once, and a project may hide what others let be written */
-	if (take_all(r, HIDE, &r->settings.hidden, project, err) < 0 ||
+	if (take_all(r, HIDE, &r->settings.hidden, project, err) < 0 || check_named(r, NULL, project, err) < 0 ||
 	    take_all(r, KEEP, &r->settings.readonly, project, err) < 0 ||
 	    take_all(r, RW, &r->settings.writable, project, err) < 0 ||
 	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0 ||

@@ -275,6 +275,65 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	eq named $'content .env\ncontent deep/er/secrets/in/pw' "$output"
 }
 
+@test "hidden: a single file that --rw names is shown and written, its neighbours are not" {
+	mkdir -p secrets ro
+	echo A=1 | tee .env .env.local secrets/one secrets/two ro/x.key >/dev/null
+	run -0 rein run -q --commit --rw .env --rw secrets/one -- sh -c 'cat .env secrets/one; ls -A . secrets; echo B=2 | tee -a .env >>secrets/one'
+	eq seen $'A=1\nA=1' "$(head -n 2 <<<"$output")"
+	hasnt "$output" .env.local
+	hasnt "$output" two
+	eq written $'A=1\nB=2' "$(cat .env)"
+	eq inside $'A=1\nB=2' "$(cat secrets/one)"
+	rein undo -q
+	eq undone A=1 "$(cat .env)"
+	# wider words elsewhere do not stand in its way
+	eq around A=1 "$(rein run -q --discard --ro "$T" --rw .env -- sh -c 'echo x >>.env && head -n 1 .env')"
+	# no tree around it, or one where nothing is written
+	run -125 rein run --rw /etc/passwd -- true
+	has "$output" "--rw '/etc/passwd' is not a directory"
+	run -125 rein run --ro ro --rw ro/x.key -- true
+	has "$output" "lies inside --ro"
+	# what the same command line hides stays so
+	run -125 rein run --rw .env --hide .env -- true
+	has "$output" "both --rw and --hide"
+	# the user's own policy may name it as well; with a star it names nobody's secret
+	mkdir -p "$HOME/.config/rein"
+	printf 'version: 1\nworkspace: {writable: [./.env]}\n' >"$HOME/.config/rein/policy.yaml"
+	eq policy A=1 "$(rein run -q -- cat .env)"
+	printf 'version: 1\nworkspace: {writable: ["./.e*"]}\n' >"$HOME/.config/rein/policy.yaml"
+	run -1 rein run -q -- cat .env
+}
+
+@test "hidden: what a policy hides is not shown by --rw or --ro, whatever spells it" {
+	mkdir -p secrets "$T/more/deep" && echo seen | tee .env plan secrets/a "$T/more/deep/plan" >/dev/null
+	ln -s plan link && ln plan other
+	for hidden in .env ./.env '.e*' '**/.env'; do
+		printf 'version: 1\nworkspace: {hidden: ["%s"]}\n' "$hidden" >.rein.yaml
+		for option in --rw --ro; do
+			run -125 rein run $option .env -- cat .env
+			has "$output" "$option '.env': a policy hides it (workspace.hidden)"
+		done
+	done
+	for hidden in plan ./plan; do
+		printf 'version: 1\nworkspace: {hidden: ["%s"]}\n' "$hidden" >.rein.yaml
+		run -125 rein run --ro link -- cat plan
+		has "$output" "a policy hides it"
+	done
+	run -125 rein run --ro other -- cat other
+	printf 'version: 1\nworkspace: {hidden: [plan]}\n' >.rein.yaml
+	run -125 rein run --rw "$T/more" --ro "$T/more/deep/plan" -- true
+	has "$output" "a policy hides it"
+	printf 'version: 1\nworkspace: {hidden: [secrets/**]}\n' >.rein.yaml
+	for path in secrets secrets/a; do run -125 rein run --ro $path -- cat secrets/a; done
+	# around it is no word about it
+	run -1 rein run -q --ro . -- cat secrets/a
+	# a project that nobody trusts shows nothing, in either way
+	for words in 'writable: [./.env]' 'readonly: [./.env]'; do
+		printf 'version: 1\nworkspace: {%s}\n' "$words" >.rein.yaml
+		run -1 rein run -q -- cat .env
+	done
+}
+
 @test "hidden: --hide a file and a directory inside and outside of the workspace" {
 	mkdir -p sub "$HOME/private"
 	echo SECRET | tee hidden sub/x "$HOME/private/y" >/dev/null
