@@ -45,6 +45,7 @@ struct source {
 	enum rein_layer layer;
 	struct rein_err *err;
 	rein_policy_word_fn *word; /* or NULL */
+	struct rein_policy *policy; /* for remarks, where there is a word */
 };
 
 int yaml_read(struct source *src, struct rein_str text, struct node **ret);

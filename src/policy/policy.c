@@ -456,7 +456,7 @@ int rein_policy_add(struct rein_policy *p, enum rein_layer layer, const char *fi
 		    struct rein_err *err)
 {
 	struct document d = {0};
-	struct source src = {.pool = &p->pool, .layer = layer, .err = err, .word = p->word};
+	struct source src = {.pool = &p->pool, .layer = layer, .err = err, .word = p->word, .policy = p};
 	struct node *root = NULL;
 	int rc;
 

@@ -318,9 +318,12 @@ static int check_words(const struct source *src, const char *key, const struct n
 		ours |= rein_streq(keys[i], key);
 	for (const struct node *k = n->kind == NODE_LIST ? n->kids : n; ours && k; k = k->next) {
 		struct rein_err err = {0};
+		int rc = src->word(key, k->text, &err);
 
-		if (src->word(key, k->text, &err) < 0)
+		if (rc < 0)
 			return bad(src, k, "network.%s: %s", key, err.msg);
+		if (rc > 0)
+			remark(src->policy, src->file, k->line, "network.%s: %s", key, err.msg);
 		if (n->kind != NODE_LIST)
 			break;
 	}

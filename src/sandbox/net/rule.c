@@ -275,6 +275,24 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 	return 0;
 }
 
+int rein_rule_is_own(const struct rein_net_rule *r, struct rein_err *err)
+{
+	char port[16] = "PORT"; /* as it would have to be written */
+	struct rein_addr a;
+
+	if (r->first && r->first == r->last)
+		snprintf(port, sizeof(port), "%u", r->first);
+	if (rein_streq(r->name, "localhost"))
+		return rein_err_set(err, REIN_E_USAGE,
+				    "in a box that is the box itself; this machine is " REIN_NET_HOST_NAME ":%s", port);
+	memcpy(a.b, r->address, sizeof(a.b));
+	if (!(r->flags & REIN_RULE_ADDRESS) || r->flags & REIN_RULE_DENY || rein_addr_class(&a) != REIN_ADDR_LOOPBACK)
+		return 0;
+	rein_err_set(err, REIN_E_USAGE,
+		     "a box that calls a loopback address reaches only itself: this machine is " REIN_NET_HOST_NAME ":%s", port);
+	return 1;
+}
+
 void rein_rule_remedy(const struct rein_net_refusal *x, char *to, size_t max)
 {
 	char port[16] = "PORT"; /* its name is asked for first, and refused before a port is known */
