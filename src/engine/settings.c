@@ -16,7 +16,7 @@
 
 enum where { RW, RO, HIDE, SCRATCH, KEEP, CANARY };
 
-static const char *const section[] = {"writable", "readonly", "hidden", "scratch", "readonly", "canary"};
+static const char *const section[] = {"writable", "shown", "hidden", "scratch", "readonly", "canary"};
 
 static struct rein_strlist *list_of(struct rein_run *r, enum where w)
 {
@@ -76,6 +76,27 @@ static bool lies_in(const char *path, const char *dir)
 	       (stat(path, &a) == 0 && stat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
+/* A hidden home holds what is named in it. */
+static bool hides(const char *dir, const char *path)
+{
+	const char *home = getenv("HOME");
+	char real[PATH_MAX];
+	bool is_home = home && *home == '/' && realpath(home, real) && rein_streq(real, dir);
+
+	return is_home ? rein_streq(path, dir) : lies_in(path, dir);
+}
+
+/* One layer's word that something is hidden stands above another's that it is shown. */
+static bool lies_hidden(const struct rein_run *r, const char *path)
+{
+	char dir[PATH_MAX], real[PATH_MAX];
+
+	for (size_t i = 0; i < r->hide.n; i++)
+		if (realpath(r->hide.v[i], dir) && realpath(path, real) && hides(dir, real))
+			return true;
+	return false;
+}
+
 /*
  * What is hidden for its name alone is shown to who names it; what somebody wrote down to be hidden is not, since a
  * command line is easily an agent's own. hidden: one path, or NULL for the names. As long as these are taken, the lists
@@ -91,7 +112,7 @@ static int check_named(const struct rein_run *r, const char *hidden, const char 
 	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
 			if (realpath(lists[k]->v[i], path) &&
-			    (hidden ? lies_in(path, real) : hidden_in_trees(r, top, path)))
+			    (hidden ? hides(real, path) : hidden_in_trees(r, top, path)))
 				return rein_err_set(err, REIN_E_USAGE,
 						    "%s '%s': a policy hides it (workspace.hidden), and only that policy can show it",
 						    k ? "--ro" : "--rw", lists[k]->v[i]);
@@ -106,7 +127,7 @@ static int add(struct rein_run *r, enum where w, const char *path, const char *t
 	if (w == HIDE && check_named(r, path, top, err) < 0)
 		return -err->code;
 	if (taken(r, w, path) || lstat(path, &st) < 0 ||
-	    ((w == RW || w == SCRATCH) && hidden_by_name(r, top, path)))
+	    ((w == RW || w == RO || w == SCRATCH) && hidden_by_name(r, top, path)) || (w == RO && lies_hidden(r, path)))
 		return 0;
 	/* a pattern names whatever is there; only files can be watched */
 	if (w == CANARY && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
@@ -168,7 +189,7 @@ static int take(struct rein_run *r, enum where w, const char *pattern, const cha
 		return rein_err_nomem(err);
 	while (rein_starts(name, "**/"))
 		name += 3;
-	if (w == HIDE && !strchr(name, '/') && (name != p || !rein_glob_is_literal(name) || !strchr(pattern, '/')))
+	if (w == HIDE && !rein_streq(p, "~") && !strchr(name, '/') && (name != p || !rein_glob_is_literal(name) || !strchr(pattern, '/')))
 		return rein_strlist_add(&r->hide_names, name) < 0 ? rein_err_nomem(err) : 0;
 	if (strstr(p, "**"))
 		return rein_err_set(err, REIN_E_UNSUPPORTED,
@@ -176,13 +197,18 @@ static int take(struct rein_run *r, enum where w, const char *pattern, const cha
 				    section[w], pattern, w == HIDE ? ", or before a single name" : "");
 	if (*p == '/')
 		full = rein_strdup(p);
-	else if (rein_starts(p, "~/"))
-		full = rein_asprintf("%s/%s", home && *home == '/' ? home : "/nonexistent", p + 2);
+	else if (rein_streq(p, "~") || rein_starts(p, "~/"))
+		full = rein_asprintf("%s%s", home && *home == '/' ? home : "/nonexistent", p + 1);
 	else
 		full = rein_asprintf("%s/%s", top, p);
 	if (!full)
 		return rein_err_nomem(err);
-	return rein_glob_is_literal(p) ? add(r, w, full, top, err) : expand(r, w, full, top, err);
+	if (rein_glob_is_literal(p))
+		return add(r, w, full, top, err);
+	if (w == RO) /* ~/.* has nobody's keys in mind */
+		return rein_err_set(err, REIN_E_UNSUPPORTED, "the policy's workspace.shown has '%s': name what is to be shown",
+				    pattern);
+	return expand(r, w, full, top, err);
 }
 
 static int take_all(struct rein_run *r, enum where w, const struct rein_policy_list *l, const char *top,
@@ -225,6 +251,7 @@ int rein_settings_load(const struct rein_run_opts *o, struct rein_run *r, struct
 		return 0;
 	/* the strictest first: a path is taken once, and a project may hide what others let be written */
 	if (take_all(r, HIDE, &r->settings.hidden, project, err) < 0 || check_named(r, NULL, project, err) < 0 ||
+	    take_all(r, RO, &r->settings.shown, project, err) < 0 ||
 	    take_all(r, KEEP, &r->settings.readonly, project, err) < 0 ||
 	    take_all(r, RW, &r->settings.writable, project, err) < 0 ||
 	    take_all(r, SCRATCH, &r->settings.scratch, project, err) < 0 ||

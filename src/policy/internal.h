@@ -186,7 +186,7 @@ struct document {
 	int mode;
 	const char *environment;
 	struct {
-		struct strs writable, readonly, hidden, scratch, canary;
+		struct strs writable, readonly, shown, hidden, scratch, canary;
 	} workspace;
 	struct {
 		int mode; /* enum rein_policy_net + 1 */

@@ -128,7 +128,7 @@ struct rein_policy_limits {
 struct rein_policy_settings {
 	bool advisory; /* the whole policy */
 	const char *environment;
-	struct rein_policy_list writable, readonly, hidden, scratch, canary;
+	struct rein_policy_list writable, readonly, shown, hidden, scratch, canary;
 	enum rein_policy_net net;
 	struct rein_policy_list hosts, blocked_hosts, ports, credentials;
 	struct rein_net_budget net_sent, net_all;

@@ -289,6 +289,7 @@ static const struct table limits_table = {limits_fields, 0, NULL};
 static const struct field workspace_fields[] = {
 	{"writable", F_STRS, offsetof(struct document, workspace.writable)},
 	{"readonly", F_STRS, offsetof(struct document, workspace.readonly)},
+	{"shown", F_STRS, offsetof(struct document, workspace.shown)},
 	{"hidden", F_STRS, offsetof(struct document, workspace.hidden)},
 	{"scratch", F_STRS, offsetof(struct document, workspace.scratch)},
 	{"canary", F_STRS, offsetof(struct document, workspace.canary)},
