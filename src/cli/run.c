@@ -301,7 +301,7 @@ int rein_cli_run(int argc, char **argv)
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
 		return status;
-	if (first >= argc) {
+	if (first >= argc || !*argv[first]) { /* "$COMMAND" of nothing */
 		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
 		return rein_fail_last(&err, common.json);
 	}

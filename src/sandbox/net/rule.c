@@ -228,11 +228,16 @@ static void unbracket(char *s)
 int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err)
 {
 	char copy[512], *ports, *option;
+	const char *host;
 	struct rein_net_rule r = {0};
 	bool bad = false;
 
 	if (strlen(text) >= sizeof(copy))
 		return rein_err_set(err, REIN_E_USAGE, "host rule is too long: '%.40s...'", text);
+	host = strstr(text, "://");
+	if (host && host < text + strcspn(text, ","))
+		return rein_err_set(err, REIN_E_USAGE, "host rule '%s': a host is wanted, not a URL: %.*s", text,
+				    (int)strcspn(host + 3, "/?#,"), host + 3);
 	memcpy(copy, text, strlen(text) + 1);
 	option = strchr(copy, ',');
 	while (option) {
