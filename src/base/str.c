@@ -109,3 +109,50 @@ bool rein_parse_size(const char *s, uint64_t *ret_bytes)
 
 	return with_unit(s, units, ret_bytes);
 }
+
+/* Edit distance of short words, with swapped neighbours as one step. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[3][40];
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n >= 39 || m >= 39)
+		return 99;
+	for (size_t j = 0; j <= m; j++)
+		row[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= n; i++) {
+		unsigned *cur = row[i % 3], *old = row[(i + 2) % 3], *older = row[(i + 1) % 3];
+
+		cur[0] = (unsigned)i;
+		for (size_t j = 1; j <= m; j++) {
+			unsigned best = old[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (old[j] + 1 < best)
+				best = old[j] + 1;
+			if (cur[j - 1] + 1 < best)
+				best = cur[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    older[j - 2] + 1 < best)
+				best = older[j - 2] + 1;
+			cur[j] = best;
+		}
+	}
+	return row[n % 3][m];
+}
+
+struct rein_near rein_near(const char *word)
+{
+	unsigned half = (unsigned)strlen(word) / 2 + 1;
+
+	return (struct rein_near){.word = word, .least = half < 4 ? half : 4};
+}
+
+void rein_near_try(struct rein_near *n, const char *name)
+{
+	unsigned d = *name ? distance(n->word, name) : 99;
+
+	if (d < n->least) {
+		n->least = d;
+		n->best = name;
+	}
+}

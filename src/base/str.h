@@ -53,4 +53,12 @@ size_t rein_unescape(char *s, size_t n);
 /* "4096", "64K", "10M", "2G", "1T" (powers of 1024). */
 bool rein_parse_size(const char *s, uint64_t *ret_bytes);
 
+/* Which of several names was probably meant: begin with the word, try each name; best is it, or NULL. */
+struct rein_near {
+	const char *word, *best;
+	unsigned least; /* steps from one to the other; so many are too many */
+};
+struct rein_near rein_near(const char *word);
+void rein_near_try(struct rein_near *n, const char *name);
+
 #endif

@@ -70,9 +70,12 @@ void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *e
 	const struct rein_decision *d = &j->before;
 	bool asks = err->code == REIN_E_APPROVAL;
 
-	rein_say("%s%s:%s %s (%s, %s)", rein_ui(stderr, asks ? REIN_YELLOW : REIN_RED),
-		 asks ? "needs approval, nothing ran" : "refused", rein_ui_off(stderr), d->reason,
-		 rein_level_name((int)d->level), rein_reach_name((int)d->reach));
+	char verdict[80] = ""; /* none where a policy that cannot be read denies everything */
+
+	if (d->level)
+		snprintf(verdict, sizeof(verdict), " (%s, %s)", rein_level_name((int)d->level), rein_reach_name((int)d->reach));
+	rein_say("%s%s:%s %s%s", rein_ui(stderr, asks ? REIN_YELLOW : REIN_RED),
+		 asks ? "needs approval, nothing ran" : "refused", rein_ui_off(stderr), d->reason, verdict);
 	rein_print_command(argv);
 	rein_print_decision(d);
 	if (*j->missing)

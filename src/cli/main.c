@@ -138,6 +138,21 @@ void rein_streams_for_command(void)
 	}
 }
 
+static void no_verb(const char *word, struct rein_err *err)
+{
+	struct rein_near near = rein_near(word);
+
+	/* somebody who left out "run" meant a program, and many have short names: one slip, in a word of three letters or more */
+	near.least = strlen(word) < 3 ? 0 : 2;
+	for (const struct rein_verb *v = rein_verbs; v->name; v++)
+		rein_near_try(&near, v->name);
+	if (near.best)
+		rein_err_set(err, REIN_E_USAGE, "no verb '%s'; did you mean 'rein %s'? (see: rein help; to run a command: rein run -- %s)",
+			     word, near.best, word);
+	else
+		rein_err_set(err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)", word, word);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
@@ -154,8 +169,7 @@ int main(int argc, char **argv)
 		return finish(rein_cli_help(argc - 1, argv + 1));
 	v = rein_verb_find(argv[1]);
 	if (!v) {
-		rein_err_set(&err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)",
-			     argv[1], argv[1]);
+		no_verb(argv[1], &err);
 		return rein_fail(&err, rein_wants_json(argc, argv));
 	}
 	return finish(v->run(argc - 1, argv + 1));

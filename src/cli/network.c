@@ -52,41 +52,6 @@ static int budget(const char *option, const char *text, struct rein_net_budget *
 			    option, text);
 }
 
-/* "host.rein.internal:8080", as it would have to be written. */
-static const char *this_machine(const struct rein_net_rule *r)
-{
-	static char text[64];
-
-	if (r->first && r->first == r->last)
-		snprintf(text, sizeof(text), REIN_NET_HOST_NAME ":%u", r->first);
-	else
-		snprintf(text, sizeof(text), REIN_NET_HOST_NAME ":PORT");
-	return text;
-}
-
-/* Every box has a localhost of its own and asks nobody for it: such a rule would never hold. */
-static int parse_allowed(const char *text, struct rein_net_rule *ret, struct rein_err *err)
-{
-	if (rein_rule_parse(text, ret, err) < 0)
-		return -err->code;
-	if (rein_streq(ret->name, "localhost"))
-		return rein_err_set(err, REIN_E_USAGE,
-				    "--allow-host '%s': in a box that is the box itself; this machine is %s", text,
-				    this_machine(ret));
-	return 0;
-}
-
-/* An address may stand there for a name that leads to it, so that it is only told. */
-static void note_loopback(const struct rein_net_rule *r)
-{
-	struct rein_addr a;
-
-	memcpy(a.b, r->address, sizeof(a.b));
-	if (r->flags & REIN_RULE_ADDRESS && !(r->flags & REIN_RULE_DENY) && rein_addr_class(&a) == REIN_ADDR_LOOPBACK)
-		rein_say("a box that calls a loopback address reaches only itself: this machine is %s",
-			 this_machine(r));
-}
-
 int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct rein_err *err)
 {
 	struct rein_net_policy p = {.rate = a->rate, .nrules = a->allow.n, .npublish = a->publish.n};
@@ -101,9 +66,12 @@ int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct 
 	a->ports = rein_calloc(a->publish.n + 1, sizeof(*a->ports));
 	if (!a->rules || !a->ports)
 		return rein_err_nomem(err);
-	for (size_t i = 0; i < a->allow.n; i++)
-		if (parse_allowed(a->allow.v[i], &a->rules[i], err) < 0)
+	for (size_t i = 0; i < a->allow.n; i++) {
+		if (rein_rule_parse(a->allow.v[i], &a->rules[i], err) < 0)
 			return -err->code;
+		if (rein_rule_is_own(&a->rules[i], err) < 0)
+			return rein_err_prefix(err, "--allow-host '%s'", a->allow.v[i]);
+	}
 	for (size_t i = 0; i < a->publish.n; i++)
 		if (rein_publish_parse(a->publish.v[i], &a->ports[i], err) < 0)
 			return -err->code;
@@ -132,10 +100,13 @@ void rein_net_args_done(struct rein_net_args *a)
 
 void rein_net_announce(const struct rein_run_opts *o)
 {
+	struct rein_err note = {0};
+
 	if (o->net == REIN_NET_HOST)
 		rein_say("the command shares the host's network: what it sends cannot be undone");
 	for (size_t i = 0; i < o->network.nrules; i++)
-		note_loopback(&o->network.rules[i]);
+		if (rein_rule_is_own(&o->network.rules[i], &note) > 0)
+			rein_say("%s", note.msg);
 	for (size_t i = 0; i < o->network.npublish; i++)
 		rein_say("port %u of this machine leads to port %u of the box",
 			 o->network.publish[i].host, o->network.publish[i].inside);

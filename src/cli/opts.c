@@ -110,6 +110,19 @@ static struct found find(const struct rein_verb *verb, const char *name, size_t 
 
 static int unknown(const struct rein_verb *verb, const char *arg, struct rein_err *err)
 {
+	const struct rein_opt *tables[] = {verb->opts, rein_common_opts};
+	char name[40] = "";
+	struct rein_near near;
+
+	if (rein_starts(arg, "--"))
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+	near = rein_near(name);
+	for (size_t t = 0; *name && t < ARRAY_SIZE(tables); t++)
+		for (const struct rein_opt *o = tables[t]; o && o->name; o++)
+			rein_near_try(&near, o->name);
+	if (near.best)
+		return rein_err_set(err, REIN_E_USAGE, "unknown option '%s'; did you mean '--%s'? (see: rein %s --help)", arg,
+				    near.best, verb->name);
 	return rein_err_set(err, REIN_E_USAGE, "unknown option '%s' (see: rein %s --help)", arg,
 			    verb->name);
 }

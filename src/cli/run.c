@@ -51,7 +51,7 @@ static void args_done(struct run_args *a)
 const struct rein_opt rein_run_opts_table[] = {
 	{"workspace", 'w', REIN_OPT_STRING, AT(workspace), "DIR", "the tree that may change (default: git root, else here)", 0},
 	{"whole-system", 0, REIN_OPT_FLAG, AT(whole_system), NULL, "every writable mount may change, copy-on-write", 0},
-	{"rw", 0, REIN_OPT_LIST, AT(rw), "DIR", "one more tree that may change", 0},
+	{"rw", 0, REIN_OPT_LIST, AT(rw), "PATH", "one more tree that may change; a file in one is shown", 0},
 	{"ro", 0, REIN_OPT_LIST, AT(ro), "PATH", "keep this read-only", 0},
 	{"hide", 0, REIN_OPT_LIST, AT(hide), "PATH", "the command does not see this", 0},
 	{"scratch", 0, REIN_OPT_LIST, AT(scratch), "DIR", "writable, private, never committed", 0},
@@ -301,7 +301,7 @@ int rein_cli_run(int argc, char **argv)
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
 		return status;
-	if (first >= argc) {
+	if (first >= argc || !*argv[first]) { /* "$COMMAND" of nothing */
 		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
 		return rein_fail_last(&err, common.json);
 	}

@@ -51,12 +51,7 @@ static void print_row(void *arg, const char *whom, const struct rein_order_text 
 
 	r->n++;
 	if (r->json) {
-		rein_json_open(r->json, '{');
-		rein_json_kstr(r->json, "agent", *whom ? whom : NULL);
-		rein_json_kstr(r->json, "since", t->when);
-		rein_json_kstr(r->json, "by", t->who);
-		rein_json_kstr(r->json, "reason", t->why);
-		rein_json_close(r->json, '}');
+		rein_json_order(r->json, whom, t);
 	} else {
 		printf("%-16s since %s, by %s: %s\n", *whom ? rein_ui_path(whom) : "everybody", t->when,
 		       t->who, t->why);

@@ -204,6 +204,36 @@ size_t rein_tell_stopped(const struct rein_engine *e)
 	return n;
 }
 
+void rein_json_order(struct rein_json *j, const char *whom, const struct rein_order_text *t)
+{
+	rein_json_open(j, '{');
+	rein_json_kstr(j, "agent", *whom ? whom : NULL);
+	rein_json_kstr(j, "since", t->when);
+	rein_json_kstr(j, "by", t->who);
+	rein_json_kstr(j, "reason", t->why);
+	rein_json_close(j, '}');
+}
+
+static void list_one(void *arg, const char *whom, const struct rein_order_text *t)
+{
+	rein_json_order(arg, whom, t);
+}
+
+static void json_started(const struct rein_engine *e, bool taken)
+{
+	auto_buf struct rein_buf b = REIN_BUF(1 << 24);
+	struct rein_json j = {.b = &b};
+
+	rein_json_open(&j, '{');
+	rein_json_kbool(&j, "started", taken);
+	rein_json_key(&j, "stopped");
+	rein_json_open(&j, '[');
+	rein_orders_each(&(struct rein_orders){e->state.fd, e->state.dir}, REIN_ORDERS_STOP, list_one, &j);
+	rein_json_close(&j, ']');
+	rein_json_close(&j, '}');
+	rein_json_out(&b);
+}
+
 int rein_cli_start(int argc, char **argv)
 {
 	struct stop_args a = {0};
@@ -225,7 +255,7 @@ int rein_cli_start(int argc, char **argv)
 	if (taken)
 		record(e.state.dir, "started", a.agent, a.reason);
 	if (common.json)
-		printf("{\"started\":%s}\n", taken ? "true" : "false");
+		json_started(&e, taken);
 	else if (!common.quiet) {
 		/* each is taken back by its own name */
 		left = rein_tell_stopped(&e);

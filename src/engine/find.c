@@ -221,7 +221,7 @@ int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, s
 						       : pick_last(&l, cwd, wanted);
 		if (at < 0)
 			return rein_err_set(err, REIN_E_NOTFOUND, "%s (see: rein log)",
-					    name ? "no such transaction" : wanted_text(wanted));
+					    !name ? wanted_text(wanted) : name[1] ? "no such transaction" : "no transaction here");
 	} else {
 		at = find_id(&l, name, err);
 		/* not in the list: unknown, or its description cannot be read, which is then said */

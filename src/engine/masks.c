@@ -77,7 +77,8 @@ static bool is_hidden(const struct rein_run *r, const struct rein_cow *in, const
 	const char *inside = path + strlen(in->path) + !rein_streq(in->path, "/");
 
 	for (size_t i = 0; i < r->view.npaths; i++)
-		if (r->view.paths[i].access != REIN_PATH_RO && rein_path_within(path, r->view.paths[i].path))
+		if (r->view.paths[i].access != REIN_PATH_RO && r->view.paths[i].access != REIN_PATH_EMPTY &&
+		    rein_path_within(path, r->view.paths[i].path))
 			return true;
 	for (size_t i = 0; !rein_streq(path, in->path) && i < hidden->n; i++)
 		if (rein_path_within(inside, hidden->v[i]))

@@ -121,8 +121,16 @@ int rein_network_word(const char *key, const char *word, struct rein_err *err)
 
 	if (rein_streq(key, "credentials"))
 		return rein_credentials_word(word, err);
-	if (!rein_streq(key, "ports"))
-		return rein_rule_parse(word, &rule, err);
+	if (!rein_streq(key, "ports")) {
+		int own, rc = rein_rule_parse(word, &rule, err);
+
+		if (rc < 0 || !rein_streq(key, "allow"))
+			return rc;
+		own = rein_rule_is_own(&rule, err);
+		if (own)
+			rein_err_prefix(err, "'%s'", word);
+		return own;
+	}
 	return rein_ports_parse(word, &first, &last)
 		       ? 0
 		       : rein_err_set(err, REIN_E_INVALID,

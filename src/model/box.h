@@ -24,6 +24,7 @@ enum rein_access {
 	REIN_PATH_RO,	    /* read-only, also inside a copy-on-write root */
 	REIN_PATH_CANARY,   /* source is mounted read-only here: whoever opens it is seen */
 	REIN_PATH_SCRATCH,  /* source is mounted writable here; never committed */
+	REIN_PATH_EMPTY,    /* an empty directory of the box's own, once in a box; what is planned inside is put there */
 };
 
 /* A path outside the roots' masks that is not simply read-only. It exists when the plan is made. */

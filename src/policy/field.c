@@ -5,52 +5,13 @@
  */
 #include "policy/internal.h"
 
-/* Edit distance of short words, with swapped neighbours as one step. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[3][40];
-	size_t n = strlen(a), m = strlen(b);
-
-	if (n >= 39 || m >= 39)
-		return 99;
-	for (size_t j = 0; j <= m; j++)
-		row[0][j] = (unsigned)j;
-	for (size_t i = 1; i <= n; i++) {
-		unsigned *cur = row[i % 3], *old = row[(i + 2) % 3], *older = row[(i + 1) % 3];
-
-		cur[0] = (unsigned)i;
-		for (size_t j = 1; j <= m; j++) {
-			unsigned best = old[j - 1] + (a[i - 1] != b[j - 1]);
-
-			if (old[j] + 1 < best)
-				best = old[j] + 1;
-			if (cur[j - 1] + 1 < best)
-				best = cur[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-			    older[j - 2] + 1 < best)
-				best = older[j - 2] + 1;
-			cur[j] = best;
-		}
-	}
-	return row[n % 3][m];
-}
-
 const char *nearest(const char *word, const char *const *names)
 {
-	const char *best = NULL;
-	unsigned least = (unsigned)strlen(word) / 2 + 1;
+	struct rein_near n = rein_near(word);
 
-	if (least > 4)
-		least = 4;
-	for (; *names; names++) {
-		unsigned d = **names ? distance(word, *names) : 99;
-
-		if (d < least) {
-			least = d;
-			best = *names;
-		}
-	}
-	return best;
+	for (; *names; names++)
+		rein_near_try(&n, *names);
+	return n.best;
 }
 
 static void join_names(struct rein_buf *b, const char *const *names)

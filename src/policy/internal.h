@@ -45,6 +45,7 @@ struct source {
 	enum rein_layer layer;
 	struct rein_err *err;
 	rein_policy_word_fn *word; /* or NULL */
+	struct rein_policy *policy; /* for remarks, where there is a word */
 };
 
 int yaml_read(struct source *src, struct rein_str text, struct node **ret);
@@ -185,7 +186,7 @@ struct document {
 	int mode;
 	const char *environment;
 	struct {
-		struct strs writable, readonly, hidden, scratch, canary;
+		struct strs writable, readonly, shown, hidden, scratch, canary;
 	} workspace;
 	struct {
 		int mode; /* enum rein_policy_net + 1 */

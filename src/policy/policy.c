@@ -291,10 +291,13 @@ static int join_settings(struct rein_policy *p, const struct source *src, const 
 		remark(p, src->file, 1, "mode: a project cannot switch the policy to advisory; ignored");
 	if (!free_hand && (d->workspace.writable.n || d->workspace.scratch.n))
 		remark(p, src->file, 1, "workspace: a project cannot make more writable; ignored");
+	if (!free_hand && d->workspace.shown.n)
+		remark(p, src->file, 1, "workspace.shown: a project cannot show what is hidden; ignored");
 	if (!free_hand && (d->network.allow.n || d->network.ports.n || d->network.credentials.n))
 		remark(p, src->file, 1, "network: a project cannot open more of it; ignored");
 	if (free_hand && (join_strs(p, &to->workspace.writable, &d->workspace.writable) < 0 ||
 			  join_strs(p, &to->workspace.scratch, &d->workspace.scratch) < 0 ||
+			  join_strs(p, &to->workspace.shown, &d->workspace.shown) < 0 ||
 			  join_strs(p, &to->network.allow, &d->network.allow) < 0 ||
 			  join_strs(p, &to->network.ports, &d->network.ports) < 0 ||
 			  join_strs(p, &to->network.credentials, &d->network.credentials) < 0))
@@ -456,7 +459,7 @@ int rein_policy_add(struct rein_policy *p, enum rein_layer layer, const char *fi
 		    struct rein_err *err)
 {
 	struct document d = {0};
-	struct source src = {.pool = &p->pool, .layer = layer, .err = err, .word = p->word};
+	struct source src = {.pool = &p->pool, .layer = layer, .err = err, .word = p->word, .policy = p};
 	struct node *root = NULL;
 	int rc;
 
@@ -515,6 +518,7 @@ static void fill_settings(struct rein_policy *p)
 	s->environment = d->environment ? d->environment : "development";
 	s->writable = list_of(&d->workspace.writable);
 	s->readonly = list_of(&d->workspace.readonly);
+	s->shown = list_of(&d->workspace.shown);
 	s->hidden = list_of(&d->workspace.hidden);
 	s->canary = list_of(&d->workspace.canary);
 	s->scratch = list_of(&d->workspace.scratch);

@@ -61,7 +61,7 @@ int rein_policy_judge_effects(const struct rein_policy *p, const struct rein_out
 /*
  * Who knows whether a word of the network section (key "allow", "deny", "ports" or "credentials") is one:
  * asked while files are added, so that a slip is an error with its place. Before them; the default is to
- * believe it.
+ * believe it. More than 0: it is one, and what err says is worth a remark.
  */
 typedef int rein_policy_word_fn(const char *key, const char *word, struct rein_err *err);
 void rein_policy_set_words(struct rein_policy *p, rein_policy_word_fn *fn);
@@ -128,7 +128,7 @@ struct rein_policy_limits {
 struct rein_policy_settings {
 	bool advisory; /* the whole policy */
 	const char *environment;
-	struct rein_policy_list writable, readonly, hidden, scratch, canary;
+	struct rein_policy_list writable, readonly, shown, hidden, scratch, canary;
 	enum rein_policy_net net;
 	struct rein_policy_list hosts, blocked_hosts, ports, credentials;
 	struct rein_net_budget net_sent, net_all;

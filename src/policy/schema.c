@@ -289,6 +289,7 @@ static const struct table limits_table = {limits_fields, 0, NULL};
 static const struct field workspace_fields[] = {
 	{"writable", F_STRS, offsetof(struct document, workspace.writable)},
 	{"readonly", F_STRS, offsetof(struct document, workspace.readonly)},
+	{"shown", F_STRS, offsetof(struct document, workspace.shown)},
 	{"hidden", F_STRS, offsetof(struct document, workspace.hidden)},
 	{"scratch", F_STRS, offsetof(struct document, workspace.scratch)},
 	{"canary", F_STRS, offsetof(struct document, workspace.canary)},
@@ -318,9 +319,12 @@ static int check_words(const struct source *src, const char *key, const struct n
 		ours |= rein_streq(keys[i], key);
 	for (const struct node *k = n->kind == NODE_LIST ? n->kids : n; ours && k; k = k->next) {
 		struct rein_err err = {0};
+		int rc = src->word(key, k->text, &err);
 
-		if (src->word(key, k->text, &err) < 0)
+		if (rc < 0)
 			return bad(src, k, "network.%s: %s", key, err.msg);
+		if (rc > 0)
+			remark(src->policy, src->file, k->line, "network.%s: %s", key, err.msg);
 		if (n->kind != NODE_LIST)
 			break;
 	}

@@ -61,7 +61,8 @@ static void put_bind(struct rein_json *j, const char *target, const char *source
 static const struct {
 	const char *name;
 	unsigned mode;
-} privates[] = {{"tmp", 01777}, {"vartmp", 01777}, {"shm", 01777}, {"run", 0755}, {"varrun", 0755}, {"runtime", 0700}};
+} privates[] = {{"tmp", 01777}, {"vartmp", 01777}, {"shm", 01777}, {"run", 0755}, {"varrun", 0755}, {"runtime", 0700},
+		{"home", 0700}};
 
 /*
  * All on one file system, as in the built-in box, so that what they hold together can be seen from outside. Of one in

@@ -102,9 +102,13 @@ int rein_planitems_add_aliases_(struct rein_planitems *l, const struct rein_moun
 	for (size_t i = 0; i < spec->nroots; i++)
 		if (spec->roots[i].mask && cover(l, mounts, spec->roots[i].real, spec, err) < 0)
 			return -err->code;
-	for (size_t i = 0; i < spec->npaths; i++)
-		if (spec->paths[i].access == REIN_PATH_HIDE &&
-		    cover(l, mounts, spec->paths[i].path, NULL, err) < 0)
+	for (size_t i = 0; i < spec->npaths; i++) {
+		enum rein_access access = spec->paths[i].access;
+
+		/* in an empty one trees may lie that are seen all the same */
+		if ((access == REIN_PATH_HIDE || access == REIN_PATH_EMPTY) &&
+		    cover(l, mounts, spec->paths[i].path, access == REIN_PATH_EMPTY ? spec : NULL, err) < 0)
 			return -err->code;
+	}
 	return 0;
 }

@@ -362,6 +362,10 @@ static int add_paths(struct rein_planitems *l, const struct rein_box_spec *spec,
 			item.source = r->path;
 			item.flags |= REIN_MOUNT_RDONLY;
 			break;
+		case REIN_PATH_EMPTY:
+			item.kind = REIN_MOUNT_PRIVATE;
+			item.source = "home";
+			break;
 		default:
 			item.kind = r->is_dir ? REIN_MOUNT_HIDE_DIR : REIN_MOUNT_HIDE_FILE;
 			item.flags |= REIN_MOUNT_OPTIONAL;

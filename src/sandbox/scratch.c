@@ -109,7 +109,7 @@ static bool gives_way(const struct rein_view *v, const char *path)
 			return true;
 	for (size_t i = 0; i < v->npaths; i++)
 		if (rein_path_within(v->paths[i].path, path) ||
-		    (v->paths[i].access != REIN_PATH_RO &&
+		    (v->paths[i].access != REIN_PATH_RO && v->paths[i].access != REIN_PATH_EMPTY &&
 		     rein_path_within(path, v->paths[i].path)))
 			return true;
 	for (size_t i = 0; i < v->ncow; i++)

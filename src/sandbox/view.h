@@ -18,6 +18,8 @@
  *      outside of all of them it is in paths. A symbolic link that is hidden hides its target too.
  * [V4] cow and paths are sorted so that what lies inside follows what it lies in. The mounts
  *      of both together must be made in the order of their paths.
+ * [V5] But the home directory: hidden, it is empty, and holds the trees and what options name in it. Once
+ *      in a view.
  */
 #ifndef REIN_SANDBOX_VIEW_H
 #define REIN_SANDBOX_VIEW_H

@@ -43,12 +43,22 @@ int rein_viewhide_state_(struct rein_viewplan *p)
 	return rein_strlist_add(&p->hidden, real) < 0 ? rein_err_nomem(p->err) : 0;
 }
 
-static bool is_hidden(const struct rein_view *v, const char *path)
+/* In an empty home one sees the trees, and what options name. */
+static bool is_put_back(const struct rein_viewplan *p, const char *path, const char *home)
 {
+	const struct rein_viewitem *item = rein_viewitems_of_(p, path);
+
+	return rein_view_cow_of_(p->v, path) || (item && rein_path_within(item->path, home));
+}
+
+static bool is_hidden(const struct rein_viewplan *p, const char *path)
+{
+	const struct rein_view *v = p->v;
 	const struct rein_cow *c = rein_view_cow_of_(v, path);
 
 	for (size_t i = 0; i < v->npaths; i++)
-		if (v->paths[i].access != REIN_PATH_RO && rein_path_within(path, v->paths[i].path))
+		if (v->paths[i].access != REIN_PATH_RO && rein_path_within(path, v->paths[i].path) &&
+		    !(v->paths[i].access == REIN_PATH_EMPTY && is_put_back(p, path, v->paths[i].path)))
 			return true;
 	for (size_t i = 0; c && i < c->hide.n; i++)
 		if (rein_path_within(path, c->hide.v[i]))
@@ -102,6 +112,15 @@ static int check_hidden(struct rein_viewplan *p, const char *path)
 		inside, what, path, path, inside);
 }
 
+/*
+ * A home that is hidden is an empty one of the box's own, so that programs have where to write, and the workspace and what
+ * else was named is there as well [V5]. Inside a tree it is hidden as everything is.
+ */
+static bool is_empty_home(const struct rein_viewplan *p, const char *path)
+{
+	return rein_streq(path, p->home) && !p->opts->whole_system && !rein_view_cow_of_(p->v, path);
+}
+
 /* One resolved path, with no regard to links. */
 static int hide_path(struct rein_viewplan *p, const char *path)
 {
@@ -112,8 +131,10 @@ static int hide_path(struct rein_viewplan *p, const char *path)
 
 	if (item && rein_streq(item->path, path))
 		return 0; /* the user named this very path: shown */
-	if (is_hidden(v, path))
+	if (is_hidden(p, path))
 		return 0;
+	if (is_empty_home(p, path))
+		return rein_view_add_path_(v, path, NULL, REIN_PATH_EMPTY, true) < 0 ? rein_err_nomem(p->err) : 0;
 	if (check_hidden(p, path) < 0)
 		return -p->err->code;
 	if (lstat(path, &st) < 0)
@@ -134,6 +155,23 @@ static int by_string(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* What starts in an empty home starts nowhere, unless that place is put back. */
+static int check_cwd(struct rein_viewplan *p)
+{
+	char cwd[PATH_MAX];
+
+	if (!realpath(p->v->cwd, cwd) || rein_streq(cwd, p->home))
+		return 0;
+	for (size_t i = 0; i < p->v->npaths; i++)
+		if (p->v->paths[i].access == REIN_PATH_EMPTY && rein_path_within(cwd, p->v->paths[i].path) &&
+		    !is_put_back(p, cwd, p->v->paths[i].path))
+			return rein_err_set(p->err, REIN_E_USAGE,
+					    "the current directory '%s' is hidden with the home directory: show it with --ro, "
+					    "or start elsewhere",
+					    cwd);
+	return 0;
+}
+
 int rein_viewhide_all_(struct rein_viewplan *p)
 {
 	qsort(p->hidden.v, p->hidden.n, sizeof(char *), by_string);
@@ -151,7 +189,7 @@ int rein_viewhide_all_(struct rein_viewplan *p)
 		if (hide_path(p, real) < 0)
 			return rein_err_prefix(p->err, "'%s' is a link", path);
 	}
-	return 0;
+	return check_cwd(p);
 }
 
 /* Other mounts of the same filesystem show a hidden path, or a tree with hidden files, again. */

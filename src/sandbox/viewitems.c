@@ -53,6 +53,12 @@ static bool resolve_parent(const char *path, char *ret)
 				name) < PATH_MAX - strlen(ret);
 }
 
+static int no_directory(struct rein_viewplan *p, enum rein_viewkind kind, const char *path)
+{
+	return rein_err_set(p->err, REIN_E_USAGE, "%s '%s' is not a directory: name the directory that holds it",
+			    option_of[kind], path);
+}
+
 static int add_option(struct rein_viewplan *p, const char *cwd, const char *given,
 		      enum rein_viewkind kind)
 {
@@ -70,10 +76,10 @@ static int add_option(struct rein_viewplan *p, const char *cwd, const char *give
 			errno = ENOENT;
 		return rein_err_errno(p->err, "%s '%s'", option_of[kind], given);
 	}
-	if ((kind == REIN_VIEW_RW || kind == REIN_VIEW_SCRATCH) && !S_ISDIR(st.st_mode))
-		return rein_err_set(p->err, REIN_E_USAGE,
-				    "%s '%s' is not a directory: name the directory that holds it",
-				    option_of[kind], given);
+	/* a file that may be written is one of a tree's: which trees there are is not known yet */
+	if ((kind == REIN_VIEW_SCRATCH && !S_ISDIR(st.st_mode)) ||
+	    (kind == REIN_VIEW_RW && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return no_directory(p, kind, given);
 	if ((kind == REIN_VIEW_HIDE || kind == REIN_VIEW_SCRATCH) && rein_streq(real, "/"))
 		return rein_err_set(p->err, REIN_E_USAGE, "%s '%s': not the root directory",
 				    option_of[kind], given);
@@ -178,6 +184,32 @@ int rein_viewitems_check_(struct rein_viewplan *p)
 					    a->path, p->v->workspace);
 	}
 	return check_hides(p);
+}
+
+/*
+ * A file given to --rw makes no tree of its own (an overlay is of directories): it is one that the tree
+ * around it shows, whatever its name, and is copied with that tree. So there must be one, down to it.
+ */
+int rein_viewitems_files_(struct rein_viewplan *p)
+{
+	for (size_t i = 0; i < p->nitems; i++) {
+		const struct rein_viewitem *it = &p->items[i];
+		const struct rein_cow *in = rein_view_cow_of_(p->v, it->path);
+		char dir[PATH_MAX];
+		const struct rein_viewitem *around;
+
+		if (it->kind != REIN_VIEW_RW || it->is_dir)
+			continue;
+		if (!in || rein_viewmounts_kept_(p->v, it->path))
+			return no_directory(p, REIN_VIEW_RW, it->path);
+		snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(it->path, '/') - it->path), it->path);
+		around = rein_viewitems_of_(p, dir);
+		if (around && around->kind == REIN_VIEW_RO && rein_path_within(around->path, in->path))
+			return rein_err_set(p->err, REIN_E_USAGE,
+					    "--rw '%s' lies inside --ro '%s', where nothing is written: drop one of the two",
+					    it->path, around->path);
+	}
+	return 0;
 }
 
 /* By every tree around it: what is a tree of its own must not be missing in the one it is mounted in. */

@@ -48,6 +48,8 @@ bool rein_viewplan_is_private_(const char *path);
 int rein_viewitems_add_(struct rein_viewplan *p, const char *cwd);
 /* [V1], [V2] among the options; nothing but --hide has added to hidden yet. */
 int rein_viewitems_check_(struct rein_viewplan *p);
+/* Files that may be written lie in a tree; once the trees are settled. */
+int rein_viewitems_files_(struct rein_viewplan *p);
 /* Scratch, read-only, and what no pattern may hide. */
 int rein_viewitems_apply_(struct rein_viewplan *p);
 /* The most specific option that covers path, or NULL. */

@@ -58,7 +58,7 @@ int rein_viewroots_add_(struct rein_viewplan *p, const struct rein_gitdir *git)
 	if (rein_viewroots_cow_(p, p->v->workspace, false) < 0 || add_git(p, git) < 0)
 		return -p->err->code;
 	for (size_t i = 0; i < p->nitems; i++) {
-		if (p->items[i].kind != REIN_VIEW_RW)
+		if (p->items[i].kind != REIN_VIEW_RW || !p->items[i].is_dir)
 			continue;
 		if (rein_streq(p->items[i].path, "/"))
 			return rein_err_set(p->err, REIN_E_USAGE,

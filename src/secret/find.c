@@ -22,6 +22,8 @@ const size_t secret_formats_n = ARRAY_SIZE(secret_formats);
 
 #define JWT_HEAD_MAX  8192 /* bytes of a token's first part */
 #define URL_TOKEN_MIN 20   /* bytes before an '@' that are a token by themselves */
+#define GAP_MAX	      64   /* blanks between two words of a .netrc */
+#define WORD_MAX      256  /* bytes of a host or a user there */
 /* How far is looked before something is called likely; the rest of it is measured then. */
 #define LOOK	 640
 #define LOOK_JWT 2048
@@ -71,6 +73,8 @@ static void prepare(void)
 	first_of['e'] |= 4; /* eyJ: JSON web token */
 	first_of['B'] |= 4; /* Bearer, Basic */
 	first_of['b'] |= 4;
+	first_of['s'] |= 4; /* password of a .netrc: of its pairs the one that other words have least */
+	pair('s', 'w');
 	pair('-', '-');
 	pair('e', 'y');
 	for (const char *s = "eEaA"; *s; s++) {
@@ -261,7 +265,7 @@ static bool url(struct rein_str t, size_t at, struct rein_secret_hit *h)
 const char *const secret_words[] = {
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key",
 	"access-key", "private_key", "privatekey", "private-key", "credential", "auth_key", "mysql_pwd", "encryption_key",
-	"signing_key", "session_key", "client_key", "x-auth", "authkey", "_pwd", "_pass", NULL,
+	"signing_key", "session_key", "client_key", "client-key", "presharedkey", "x-auth", "authkey", "_pwd", "_pass", NULL,
 };
 const char *const secret_not_words[] = {
 	"token_count", "tokens", "max_token", "tokenizer", "secret_name", "secretname", "password_file", "token_file",
@@ -313,7 +317,7 @@ bool rein_secret_name(struct rein_str name)
 	}
 	low[n] = '\0';
 	if (!telling(low))
-		return false;
+		return rein_streq(low, "psk");
 	for (const char *const *w = secret_not_words; *w; w++)
 		if (strstr(low, *w))
 			return false;
@@ -410,6 +414,20 @@ static size_t name_before(struct rein_str t, size_t end)
 	return from;
 }
 
+/*
+ * _auth=… of an .npmrc, "auth": "…" of Docker's: base64 of a name and its password. The name alone says too little, it is
+ * one of code and of settings.
+ */
+static bool is_auth(struct rein_str t, size_t from, size_t end)
+{
+	return (end - from == 4 || (end - from == 5 && t.p[from] == '_')) && has_nocase(t, end - 4, "auth");
+}
+
+static bool auth(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	return value_at(t, at, h) && h->n >= 8 && is_user_and_password((struct rein_str){t.p + h->at, h->n});
+}
+
 /* name=value, name: value, "name": "value", name := value, 'name' => value; at is the '=' or ':'. */
 static bool assignment(struct rein_str t, size_t at, struct rein_secret_hit *h)
 {
@@ -423,6 +441,8 @@ static bool assignment(struct rein_str t, size_t at, struct rein_secret_hit *h)
 	while (end > 0 && at - end < SECRET_GAP_MAX && t.p[end - 1] && strchr(SECRET_GAP, t.p[end - 1]))
 		end--;
 	from = name_before(t, end);
+	if (end > from && is_auth(t, from, end))
+		return auth(t, at + 1, h);
 	return end > from && rein_secret_name((struct rein_str){t.p + from, end - from}) &&
 	       value_at(t, at + 1 + (t.p[at] == '=' && next == '>'), h);
 }
@@ -462,6 +482,168 @@ static bool telegram(struct rein_str t, size_t at, struct rein_secret_hit *h)
 	return true;
 }
 
+/*
+ * Where the blanks before a word begin: also the end of a line, with the sign that a diff puts before the next one, and the
+ * "\n" of a printf.
+ */
+static size_t gap_back(struct rein_str t, size_t i)
+{
+	for (size_t most = i > GAP_MAX ? i - GAP_MAX : 0; i > most; i--) {
+		char c = t.p[i - 1];
+
+		if (i > 1 && t.p[i - 2] == '\\' && (c == 'n' || c == 't'))
+			i--;
+		else if (c != ' ' && c != '\t' && c != '\n' && c != '\r' &&
+			 !((c == '+' || c == '-') && (i == 1 || t.p[i - 2] == '\n')))
+			break;
+	}
+	return i;
+}
+
+/* Where the word that ends here begins. */
+static size_t word_back(struct rein_str t, size_t end)
+{
+	size_t i = end;
+
+	while (i > 0 && end - i < WORD_MAX && !(t.p[i - 1] && strchr(" \t\r\n", t.p[i - 1])))
+		i--;
+	return i;
+}
+
+static bool ends_with(struct rein_str t, size_t end, const char *word)
+{
+	size_t n = strlen(word);
+
+	return end >= n && memcmp(t.p + end - n, word, n) == 0;
+}
+
+/* Does a line, or a quoted text, begin here? After a word it is prose. */
+static bool begins_line(struct rein_str t, size_t i)
+{
+	if (i > 1 && t.p[i - 2] == '\\' && (t.p[i - 1] == 'n' || t.p[i - 1] == 't'))
+		return true;
+	while (i > 0 && (t.p[i - 1] == ' ' || t.p[i - 1] == '\t'))
+		i--;
+	return i == 0 || !(is((unsigned char)t.p[i - 1], ALNUM | UNDER | DOT) || strchr(",)", t.p[i - 1]));
+}
+
+/*
+ * machine HOST login NAME password VALUE, in any order and on any number of lines. Goes back from the password to the host,
+ * pair by pair; where is where the entry begins. "login" and "password" alone are words of prose.
+ */
+static bool is_entry(struct rein_str t, size_t password, size_t *where)
+{
+	size_t end = gap_back(t, password), word;
+
+	if (end == password)
+		return false;
+	for (int pairs = 0; pairs < 4; pairs++) {
+		word = word_back(t, end);
+		end = gap_back(t, word);
+		if (end == word)
+			return false;
+		if (ends_with(t, end, "machine")) {
+			*where = end - 7;
+			return begins_line(t, end - 7);
+		}
+		if (!ends_with(t, end, "login") && !ends_with(t, end, "account"))
+			return false;
+		word = end - (t.p[end - 1] == 'n' ? 5 : 7);
+		end = gap_back(t, word);
+		if (end == word)
+			return false;
+		if (ends_with(t, end, "default")) {
+			*where = end - 7;
+			return begins_line(t, end - 7);
+		}
+	}
+	return false;
+}
+
+/* The quote in which all of an entry stands, or something that ends a value anyway. */
+static char quote_around(struct rein_str t, size_t entry)
+{
+	return entry && (t.p[entry - 1] == '"' || t.p[entry - 1] == '\'') ? t.p[entry - 1] : '\n';
+}
+
+static size_t bare_end(struct rein_str t, size_t i, char quote)
+{
+	while (i < t.n && t.p[i] && !strchr(" \t\r\n", t.p[i]) && t.p[i] != quote)
+		i++;
+	return i;
+}
+
+/* The password of a .netrc; at is the second 's' of the word. */
+static bool netrc(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t from, end, entry, word = at - 3;
+	char quote;
+
+	if (at < 3 || memcmp(t.p + word, "pas", 3) != 0)
+		return false;
+	from = word + (has(t, word, "password") ? 8 : has(t, word, "passwd") ? 6 : 0);
+	if (from == word || from == t.n || (t.p[from] != ' ' && t.p[from] != '\t') || !is_entry(t, word, &entry))
+		return false;
+	while (from < t.n && (t.p[from] == ' ' || t.p[from] == '\t'))
+		from++;
+	quote = quote_around(t, entry);
+	if (quote != '"' && from < t.n && t.p[from] == '"')
+		from++, end = quoted_end(t, from, '"', false);
+	else
+		end = bare_end(t, from, quote);
+	if (end - from < 4 || placeholder((struct rein_str){t.p + from, end - from}))
+		return false;
+	*h = (struct rein_secret_hit){from, end - from, "netrc"};
+	return true;
+}
+
+/* A field of a .pgpass and the colon behind it; 0: it is none. */
+static size_t field(struct rein_str t, size_t i)
+{
+	size_t n = i < t.n && t.p[i] == '*' ? 1 : run(t, i, URLC | DOT);
+
+	return n && n <= 64 && i + n < t.n && t.p[i + n] == ':' ? n + 1 : 0;
+}
+
+/* A name, also as a word of a command; or a socket's directory, at the beginning of a line. Another path is one of a file. */
+static bool is_host(struct rein_str t, size_t from, size_t end)
+{
+	if (from && t.p[from - 1] == ':') /* one field more: an address, a message's number */
+		return false;
+	return (begins_line(t, from) || t.p[from - 1] == ' ' || t.p[from - 1] == '\t') &&
+	       (!memchr(t.p + from, '/', end - from) || (t.p[from] == '/' && begins_line(t, from)));
+}
+
+/*
+ * host:port:database:user:password of a .pgpass; at is the first ':'. Five fields and no more, a port of four digits: what
+ * compilers and grep print of a file's lines has blanks before, or more of these.
+ */
+static bool pgpass(struct rein_str t, size_t at, struct rein_secret_hit *h)
+{
+	size_t i = at + 1, host = at, n, end;
+
+	n = i < t.n && t.p[i] == '*' ? 1 : run((struct rein_str){t.p, t.n - i < 6 ? t.n : i + 6}, i, DIGIT);
+	if ((n != 1 && n != 4 && n != 5) || (n == 1 && t.p[i] != '*') || i + n >= t.n || t.p[i + n] != ':')
+		return false;
+	i += n + 1;
+	for (int k = 0; k < 2; k++, i += n)
+		if (!(n = field(t, i)))
+			return false;
+	while (host > 0 && at - host < WORD_MAX &&
+	       (is((unsigned char)t.p[host - 1], URLC | DOT) || t.p[host - 1] == '/' || t.p[host - 1] == '*'))
+		host--;
+	if (host == at || !is_host(t, host, at))
+		return false;
+	end = bare_end(t, i, quote_around(t, host));
+	if (end - i < 4 || placeholder((struct rein_str){t.p + i, end - i}))
+		return false;
+	for (size_t k = i; k < end; k++)
+		if (t.p[k] == ':' && t.p[k - 1] != '\\')
+			return false;
+	*h = (struct rein_secret_hit){i, end - i, "pgpass"};
+	return true;
+}
+
 /* By its structure. */
 static bool marked(struct rein_str t, size_t i, unsigned first, struct rein_secret_hit *h)
 {
@@ -470,7 +652,7 @@ static bool marked(struct rein_str t, size_t i, unsigned first, struct rein_secr
 	if (first & 2) {
 		if (t.p[i] == ':' && has(t, i, "://") && url(t, i, h))
 			return true;
-		if (t.p[i] == ':' && telegram(t, i, h))
+		if (t.p[i] == ':' && (telegram(t, i, h) || pgpass(t, i, h)))
 			return true;
 		if (assignment(t, i, h))
 			return true;
@@ -480,6 +662,8 @@ static bool marked(struct rein_str t, size_t i, unsigned first, struct rein_secr
 			return pem(t, i, h) || option(t, i, h);
 		if (t.p[i] == 'e')
 			return jwt(t, i, h);
+		if (t.p[i] == 's')
+			return netrc(t, i, h);
 		return bearer(t, i, h);
 	}
 	return false;

@@ -66,7 +66,7 @@ extern const size_t secret_formats_n;
 #define SCAN_BODY	  8   /* bytes behind a prefix that vectorscan looks at */
 
 /* rein-scan.so: a superset of the bytes at which secret_at() is true, in no order. */
-#define REIN_SCAN_ABI	 1u
+#define REIN_SCAN_ABI	 2u
 #define REIN_SCAN_SYMBOL "rein_scan_module"
 typedef void rein_scan_fn(void *arg, unsigned id, size_t end);
 struct rein_scan_module {
@@ -75,6 +75,6 @@ struct rein_scan_module {
 };
 
 /* Numbers of the patterns; formats come first. */
-enum { SCAN_WORD = 1000, SCAN_URL, SCAN_TELEGRAM, SCAN_PEM, SCAN_JWT, SCAN_BEARER, SCAN_BASIC };
+enum { SCAN_WORD = 1000, SCAN_URL, SCAN_TELEGRAM, SCAN_PEM, SCAN_JWT, SCAN_BEARER, SCAN_BASIC, SCAN_AUTH, SCAN_PGPASS };
 
 #endif

@@ -230,7 +230,8 @@ static bool is_random(struct rein_str all, const struct format *f)
 /* Found by its structure, and not a key. */
 static bool is_literal(struct rein_str all, const char *kind)
 {
-	if (rein_streq(kind, "value") || rein_streq(kind, "authorization") || rein_streq(kind, "url-password"))
+	if (rein_streq(kind, "value") || rein_streq(kind, "authorization") || rein_streq(kind, "url-password") ||
+	    rein_streq(kind, "netrc") || rein_streq(kind, "pgpass"))
 		return literal_value(all);
 	return entropy(first(all, LOOKED_AT)) >= 3.5;
 }

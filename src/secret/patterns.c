@@ -58,6 +58,7 @@ static void fill(struct set *s)
 		{SCAN_URL, 0, "://"},	   {SCAN_PEM, 0, "-----BEGIN "},
 		{SCAN_JWT, 0, "eyJ"},	   {SCAN_BEARER, HS_FLAG_CASELESS, "bearer "},
 		{SCAN_BASIC, HS_FLAG_CASELESS, "basic "}, {SCAN_WORD, HS_FLAG_CASELESS, "pass"},
+		{SCAN_WORD, HS_FLAG_CASELESS, "psk"},
 	};
 	struct rein_buf b = REIN_BUF(1 << 16);
 
@@ -81,6 +82,10 @@ static void fill(struct set *s)
 	}
 	rein_buf_cstr(&b, "[0-9]{8}:[0-9A-Za-z_\\-]{35}");
 	add(s, &b, 0, SCAN_TELEGRAM);
+	rein_buf_cstr(&b, "auth[ \\t\"'\\\\]{0,16}[:?+]?[=:]");
+	add(s, &b, HS_FLAG_CASELESS, SCAN_AUTH);
+	rein_buf_cstr(&b, ":([0-9]{4,5}|\\*):[0-9A-Za-z_.*\\-]");
+	add(s, &b, 0, SCAN_PGPASS);
 }
 
 int main(int argc, char **argv)

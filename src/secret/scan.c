@@ -62,16 +62,33 @@ static void add_named(struct triggers *g, size_t end)
 		start--;
 	if (start + 2 < end && g->t.p[start] == '-' && g->t.p[start + 1] == '-')
 		add(g, start);
+	if (end < g->t.n && (g->t.p[end] == ' ' || g->t.p[end] == '\t'))
+		for (size_t back = 3; back <= 5 && back < end; back += 2) /* "passwd " and "password " of a .netrc */
+			if (g->t.p[end - back] == 's' && g->t.p[end - back + 1] == 'w')
+				add(g, end - back);
+}
+
+/* ":5432:x" or ":*:x", to the first colon. */
+static void add_pgpass(struct triggers *g, size_t end)
+{
+	size_t i = end - 2;
+
+	while (i && end - i < 8 && g->t.p[i - 1] != ':')
+		i--;
+	if (i)
+		add(g, i - 1);
 }
 
 static void on_match(void *arg, unsigned id, size_t end)
 {
 	/* how far before the end of the match the byte stands at which a matcher begins */
-	static const unsigned char back[] = {0, 3, 36, 11, 3, 7, 6};
+	static const unsigned char back[] = {0, 3, 36, 11, 3, 7, 6, 1};
 	struct triggers *g = arg;
 
 	if (id == SCAN_WORD) {
 		add_named(g, end);
+	} else if (id == SCAN_PGPASS) {
+		add_pgpass(g, end);
 	} else if (id > SCAN_WORD && id - SCAN_WORD < ARRAY_SIZE(back)) {
 		if (end >= back[id - SCAN_WORD])
 			add(g, end - back[id - SCAN_WORD]);

@@ -331,6 +331,145 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	eq named $'content .env\ncontent deep/er/secrets/in/pw' "$output"
 }
 
+@test "hidden: a single file that --rw names is shown and written, its neighbours are not" {
+	mkdir -p secrets ro
+	echo A=1 | tee .env .env.local secrets/one secrets/two ro/x.key >/dev/null
+	run -0 rein run -q --commit --rw .env --rw secrets/one -- sh -c 'cat .env secrets/one; ls -A . secrets; echo B=2 | tee -a .env >>secrets/one'
+	eq seen $'A=1\nA=1' "$(head -n 2 <<<"$output")"
+	hasnt "$output" .env.local
+	hasnt "$output" two
+	eq written $'A=1\nB=2' "$(cat .env)"
+	eq inside $'A=1\nB=2' "$(cat secrets/one)"
+	rein undo -q
+	eq undone A=1 "$(cat .env)"
+	# wider words elsewhere do not stand in its way
+	eq around A=1 "$(rein run -q --discard --ro "$T" --rw .env -- sh -c 'echo x >>.env && head -n 1 .env')"
+	# no tree around it, or one where nothing is written
+	run -125 rein run --rw /etc/passwd -- true
+	has "$output" "--rw '/etc/passwd' is not a directory"
+	run -125 rein run --ro ro --rw ro/x.key -- true
+	has "$output" "lies inside --ro"
+	# what the same command line hides stays so
+	run -125 rein run --rw .env --hide .env -- true
+	has "$output" "both --rw and --hide"
+	# the user's own policy may name it as well; with a star it names nobody's secret
+	mkdir -p "$HOME/.config/rein"
+	printf 'version: 1\nworkspace: {writable: [./.env]}\n' >"$HOME/.config/rein/policy.yaml"
+	eq policy A=1 "$(rein run -q -- cat .env)"
+	printf 'version: 1\nworkspace: {writable: ["./.e*"]}\n' >"$HOME/.config/rein/policy.yaml"
+	run -1 rein run -q -- cat .env
+}
+
+@test "hidden: what a policy hides is not shown by --rw or --ro, whatever spells it" {
+	mkdir -p secrets "$T/more/deep" && echo seen | tee .env plan secrets/a "$T/more/deep/plan" >/dev/null
+	ln -s plan link && ln plan other
+	for hidden in .env ./.env '.e*' '**/.env'; do
+		printf 'version: 1\nworkspace: {hidden: ["%s"]}\n' "$hidden" >.rein.yaml
+		for option in --rw --ro; do
+			run -125 rein run $option .env -- cat .env
+			has "$output" "$option '.env': a policy hides it (workspace.hidden)"
+		done
+	done
+	for hidden in plan ./plan; do
+		printf 'version: 1\nworkspace: {hidden: ["%s"]}\n' "$hidden" >.rein.yaml
+		run -125 rein run --ro link -- cat plan
+		has "$output" "a policy hides it"
+	done
+	run -125 rein run --ro other -- cat other
+	printf 'version: 1\nworkspace: {hidden: [plan]}\n' >.rein.yaml
+	run -125 rein run --rw "$T/more" --ro "$T/more/deep/plan" -- true
+	has "$output" "a policy hides it"
+	printf 'version: 1\nworkspace: {hidden: [secrets/**]}\n' >.rein.yaml
+	for path in secrets secrets/a; do run -125 rein run --ro $path -- cat secrets/a; done
+	# around it is no word about it
+	run -1 rein run -q --ro . -- cat secrets/a
+	# a project that nobody trusts shows nothing, in either way
+	for words in 'writable: [./.env]' 'readonly: [./.env]'; do
+		printf 'version: 1\nworkspace: {%s}\n' "$words" >.rein.yaml
+		run -1 rein run -q -- cat .env
+	done
+}
+
+@test "hidden: a hidden home is empty and the box's own, with the workspace and what is named in it" {
+	mkdir -p "$HOME"/src/{p/secrets,q} "$HOME"/.config/{gh,app} "$HOME/.ssh" "$HOME/.cargo/registry" && cd "$HOME/src/p" && git init -q .
+	echo SECRET | tee "$HOME"/src/q/{.env,code} "$HOME/.env" "$HOME/.config/gh/hosts.yml" "$HOME/.ssh/id" .env secrets/s >/dev/null
+	echo seen | tee "$HOME/.config/app/c" "$HOME/.profile" f >/dev/null
+	snap "$HOME/src/q" >"$T/before"
+	run -0 rein run -q --commit --hide "$HOME" -- sh -c 'grep -rs SECRET ~ && echo LEAK; ls -A ~ ~/src; echo 2 >>f; echo own >~/new && cat ~/new; mkdir -p ~/.config/x ~/src/q'
+	hasnt "$output" LEAK
+	eq sees "$HOME:"$'\nsrc\n\n'"$HOME/src:"$'\np\nown' "$output"
+	eq committed $'seen\n2' "$(cat f)"
+	[ ! -e "$HOME/new" ]
+	snap "$HOME/src/q" | diff "$T/before" -
+	# what is named is there, and what is hidden in it stays so
+	run -0 rein run -q --hide "$HOME" --ro "$HOME/.config" --ro "$HOME/.profile" --scratch "$HOME/.cargo/registry" -- sh -c \
+		'ls -A ~; cat ~/.profile ~/.config/app/c; cat ~/.config/gh/hosts.yml 2>/dev/null; { echo x >~/.config/y; } 2>/dev/null || echo refused; touch ~/.cargo/registry/z; cat ~/src/q/code 2>/dev/null || true'
+	eq named $'.cargo\n.config\n.profile\nsrc\nseen\nseen\nrefused' "$output"
+	run -0 rein run -q --commit --hide "$HOME" --rw "$HOME/src/q" -- sh -c 'cat ~/src/q/.env; echo 3 >~/src/q/new'
+	eq tree 3 "$(cat "$HOME/src/q/new")"
+	# readers, too
+	eq reader seen "$(rein run -q --hide "$HOME" -- head -n 1 f)"
+	cd "$HOME/src/q"
+	run -125 rein run --hide "$HOME" --workspace "$HOME/src/p" -- true
+	has "$output" "the current directory '$HOME/src/q' is hidden"
+	run -125 rein run --hide "$HOME" --ro "$HOME" -- true
+	# a link to it is the same home
+	ln -s home "$T/link" && cd "$HOME/src/p"
+	HOME=$T/link run -0 rein run -q --hide "$T/link" -- sh -c 'ls -A ~'
+	eq link src "$output"
+}
+
+@test "hidden: a policy hides the home and shows what is named; a project may hide it, and show nothing" {
+	mkdir -p "$HOME"/src/{p,q} "$HOME/.config/rein" "$HOME/.tool/bin" "$HOME/.ssh" && cd "$HOME/src/p"
+	echo SECRET | tee "$HOME/src/q/.env" "$HOME/.ssh/id" >/dev/null
+	echo seen | tee "$HOME/.gitconfig" "$HOME/.tool/bin/x" f >/dev/null
+	for words in '~' '"~"' '~/' '"~/**"'; do
+		printf 'version: 1\nworkspace:\n  hidden: [%s]\n  shown: [~/.gitconfig, ~/.tool, ~/.absent]\n  readonly: [./f]\n' "$words" >"$HOME/.config/rein/policy.yaml"
+		run -0 rein run -q -- sh -c 'ls -A ~; cat ~/.gitconfig ~/.tool/bin/x; { echo >f; } 2>/dev/null || echo refused'
+		eq "$words" $'.gitconfig\n.tool\nsrc\nseen\nseen\nrefused' "$output"
+	done
+	# a command line names more, the home as a whole not
+	run -0 rein run -q --ro "$HOME/src/q" -- sh -c 'ls -A ~/src/q'
+	eq more .env "$output"
+	run -125 rein run --ro "$HOME" -- true
+	has "$output" "a policy hides it"
+	# of two layers the one that hides is right
+	printf 'version: 1\nworkspace: {hidden: [~/.tool], shown: [~/.ssh]}\n' >.rein.yaml
+	eq project $'.gitconfig\nsrc' "$(rein run -q -- sh -c 'ls -A ~')"
+	has "$(rein policy check)" "workspace.shown: a project cannot show what is hidden"
+	rm "$HOME/.config/rein/policy.yaml"
+	printf 'version: 1\nworkspace: {hidden: [~]}\n' >.rein.yaml
+	eq alone src "$(rein run -q -- sh -c 'ls -A ~')"
+	# nobody's keys by a star
+	printf 'version: 1\nworkspace: {hidden: [~], shown: ["~/.*"]}\n' >"$HOME/.config/rein/policy.yaml"
+	run -125 rein run -- true
+	has "$output" "workspace.shown has '~/.*'"
+}
+
+@test "hidden: tools that live in a hidden home work where they are named" {
+	need "python3 with venv" /usr/bin/python3 -c 'import venv'
+	mkdir -p "$HOME/src/p" "$HOME/.cargo/bin" "$HOME/.rustup/toolchains/one/bin" "$HOME/.nvm/versions/node/v1/bin" && cd "$HOME/src/p" && git init -q .
+	git config --file "$HOME/.gitconfig" user.name Ada && git config --file "$HOME/.gitconfig" user.email ada@example.org
+	/usr/bin/python3 -m venv --without-pip "$HOME/.venv"
+	printf '#!/bin/sh\necho "built by $0 for $(cat Cargo.toml)"\n: >target\n' >"$HOME/.rustup/toolchains/one/bin/cargo"
+	# shellcheck disable=SC2016
+	printf '#!/bin/sh\nexec "$HOME/.rustup/toolchains/one/bin/cargo" "$@"\n' >"$HOME/.cargo/bin/cargo"
+	chmod +x "$HOME/.rustup/toolchains/one/bin/cargo" "$HOME/.cargo/bin/cargo"
+	ln -s "$(command -v node || command -v sh)" "$HOME/.nvm/versions/node/v1/bin/node"
+	echo me >Cargo.toml
+	unset GIT_CONFIG_GLOBAL
+	boxed() { PATH=$HOME/.cargo/bin:$HOME/.venv/bin:$HOME/.nvm/versions/node/v1/bin:$PATH rein run -q --commit --hide "$HOME" "$@"; }
+	run -0 boxed --ro "$HOME/.cargo" --ro "$HOME/.rustup" -- cargo
+	eq cargo "built by $HOME/.rustup/toolchains/one/bin/cargo for me" "$output"
+	[ -e target ]
+	run -0 boxed --ro "$HOME/.venv" -- python -c 'import sys; print(sys.prefix)'
+	eq python "$HOME/.venv" "$output"
+	run -0 boxed --ro "$HOME/.nvm" -- node "$(command -v node >/dev/null && echo -e || echo -c)" ': ;'
+	run -127 boxed -- cargo
+	run -0 boxed --ro "$HOME/.gitconfig" -- sh -c 'git add Cargo.toml && git commit -qm one'
+	eq author "Ada <ada@example.org>" "$(git log -1 --format='%an <%ae>')"
+}
+
 @test "hidden: --hide a file and a directory inside and outside of the workspace" {
 	mkdir -p sub "$HOME/private"
 	echo SECRET | tee hidden sub/x "$HOME/private/y" >/dev/null

@@ -628,6 +628,12 @@ print(len({x["name"] for x in json.loads(sys.stdin.read())["network"]["refusals"
 	command rein log >/dev/null
 	run grep -rlE 'ghp_abcdefghij|hunter2-hunter2' "$REIN_STATE"
 	eq "found in" "" "$output"
+	# nor what the files of other programs keep
+	j --hold -q -- sh -c 'echo y >f' -- 'machine h login ada password kept-netrc' db:5432:app:ada:kept-pgpass \
+		"printf 'machine h\\nlogin ada\\npassword kept-printf\\n'" $'machine h\n\tlogin ada\n\tpassword kept-lines\n' '//r.example/:_auth=YWRhOmtlcHQtYXV0aA=='
+	command rein log >/dev/null
+	run grep -rlE 'kept-|YWRhOmtlcHQtYXV0a' "$REIN_STATE"
+	eq "found in" "" "$output"
 }
 
 @test "files that became something else are as lost as those that were removed" {

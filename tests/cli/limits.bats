@@ -181,6 +181,13 @@ time.sleep(20)'
 	run rein run --limit file=1M -- sh -c 'head -c 2M /dev/zero >f; true'
 	hit file
 	run -0 rein run -q --discard --limit file=1M -- sh -c 'head -c 1M /dev/zero >f'
+	# a stream that is a file of the caller's counts, unless Rein writes it
+	head -c 2M /dev/zero >"$T/log"
+	run sh -c 'rein run -q --discard --limit file=1M -- head -c 100 /dev/zero >>"$1"' -- "$T/log"
+	[ "$status" != 0 ]
+	eq kept 2097152 "$(stat -c %s "$T/log")"
+	rein run -q --discard --limit file=1M,output=1G -- head -c 100 /dev/zero >>"$T/log"
+	eq written 2097252 "$(stat -c %s "$T/log")"
 }
 
 @test "limit output: exactly so many bytes, then the end; a slow reader hangs nobody" {

@@ -365,6 +365,18 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	has "$output" "rein start --agent zed"
 	hasnt "$output" "nothing was stopped"
 	has "$(rein ps 2>&1)" "rein start --agent zed"
+	# to programs, too
+	rein stop --agent a/b:c -q
+	run -0 --separate-stderr rein start --json
+	eq started false "$(field started <<<"$output")"
+	eq still "a/b:c zed" "$(python3 -c 'import json, sys; print(*sorted(x["agent"] for x in json.load(sys.stdin)["stopped"]))' <<<"$output")"
+	run -0 --separate-stderr rein start --json --agent a/b:c
+	eq started true "$(field started <<<"$output")"
+	eq reason "for a while" "$(field stopped.0.reason <<<"$output")"
+	rein stop --all -q
+	eq everybody null "$(rein start --json --agent zed | field stopped.0.agent)"
+	rein stop --agent zed -q
+	eq all "true zed" "$(rein start --json | python3 -c 'import json, sys; x = json.load(sys.stdin); print(str(x["started"]).lower(), *(y["agent"] for y in x["stopped"]))')"
 	has "$(rein start --agent zed 2>&1)" "may run again"
 	eq nobody "nothing was stopped" "$(rein start 2>&1)"
 	hasnt "$(rein ps 2>&1)" zed

@@ -144,6 +144,27 @@ decision() { rein policy explain --json "$@" | field decision; }
 	has "$output" "deny"
 }
 
+@test "network: an allowed localhost is the box itself: an error with its place; a loopback address is remarked" {
+	printf 'version: 1\nnetwork:\n  allow:\n  - example.org\n  - LocalHost:8080\n' >p.yaml
+	run -125 rein policy check p.yaml
+	has "$output" "p.yaml:5:5: network.allow: 'LocalHost:8080': in a box that is the box itself; this machine is host.rein.internal:8080"
+	# and at a run, whose policy cannot be kept
+	run rein run -p p.yaml -- true
+	[ "$status" != 0 ]
+	has "$output" "network.allow: 'LocalHost:8080'"
+	printf 'version: 1\nnetwork: {allow: ["localhost"]}\n' >p.yaml
+	run -125 rein policy check p.yaml
+	has "$output" "p.yaml:2:19: network.allow: 'localhost'"
+	printf 'version: 1\nnetwork:\n  allow: [example.org,\n    "127.0.0.1:5432", "[::1]:80"]\n  deny: [localhost, 127.0.0.1]\n' >p.yaml
+	run -0 rein policy check p.yaml
+	has "$output" "p.yaml:4: network.allow: '127.0.0.1:5432': a box that calls a loopback address reaches only itself: this machine is host.rein.internal:5432"
+	has "$output" "'[::1]:80'"
+	hasnt "$output" "network.deny"
+	printf 'version: 1\nnetwork: {allow: ["host.rein.internal:5432", 192.0.2.7]}\n' >p.yaml
+	run -0 rein policy check p.yaml
+	hasnt "$output" "network.allow"
+}
+
 @test "test: status 1 and the line of a case that is not as expected" {
 	cat >p.yaml <<-'P'
 		version: 1

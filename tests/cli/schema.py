@@ -121,7 +121,9 @@ rein("DONE", "resume", "--json", boxes[0]["id"])
 rein("STOPPED", "stop", "--all", "--json")
 box.wait()
 rein("FAILURE", "run", "--json", "--", "true", stderr=True)
+subprocess.run(["rein", "stop", "-q", "--agent", "x", "--reason", "y"], check=True)
 rein("STARTED", "start", "--json")
+rein("STARTED", "start", "--json", "--agent", "x")
 listener = socket.create_server(("127.0.0.1", 0))
 rein("RUN", "run", "--json", "--approve", "--allow-host", "host.rein.internal:%d" % listener.getsockname()[1], "--", "/usr/bin/python3", "-c",
      "import socket, sys\nsocket.create_connection(('host.rein.internal', int(sys.argv[1])))\n"

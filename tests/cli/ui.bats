@@ -428,6 +428,35 @@ letters_of() { rein "$@" --help | sed -n 's/^  \(-[a-zA-Z]\), --.*/\1/p'; }
 audit_verbs() { rein audit help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p'; }
 all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 
+@test "slips: what was probably meant is named, and what cannot be meant is not" {
+	run -125 rein rnu -- touch made
+	has "$output" "did you mean 'rein run'?"
+	run -125 command rein ls
+	hasnt "$output" "did you mean"
+	has "$output" "rein run -- ls"
+	run -125 command rein make
+	hasnt "$output" "did you mean"
+	run -125 rein run --comit -- touch made
+	has "$output" "unknown option '--comit'; did you mean '--commit'?"
+	run -125 rein run --limt=memory=1G -- touch made
+	has "$output" "did you mean '--limit'?"
+	run -125 rein run --xyzzy -- touch made
+	hasnt "$output" "did you mean"
+	run -125 rein audit log --sinse 1d
+	has "$output" "did you mean '--since'?"
+	run -125 rein run --allow-host https://example.org/x,ro -- touch made
+	has "$output" "a host is wanted, not a URL: example.org"
+	# "$NOTHING"
+	run -125 rein run -- ""
+	has "$output" "no command: rein run"
+	# of a policy that is not there nothing is known about the command
+	run -120 rein run -p none.yaml -- touch made
+	hasnt "$output" unknown
+	run -125 rein diff
+	has "$output" "no transaction here"
+	[ ! -e made ]
+}
+
 @test "--allow-host: this machine is not localhost, and its hint names a port" {
 	run -125 rein run --allow-host localhost:8080 -- touch made
 	has "$output" "this machine is host.rein.internal:8080"

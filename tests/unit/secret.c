@@ -112,6 +112,64 @@ static void test_places(void **state)
 	assert_false(any("https://example.org/a:b@c"));
 }
 
+static void test_files(void **state)
+{
+	(void)state;
+	/* .netrc, on one line and on several, in a diff and in a shell's words */
+	takes("machine example.org login ada password hunter22\n", "hunter22");
+	takes("machine example.org\n\tlogin ada\n\tpassword hunter22\n", "hunter22");
+	takes("machine h password hunter22 login ada", "hunter22");
+	takes("machine h account x login ada password hunter22", "hunter22");
+	takes("default login ada passwd hunter22", "hunter22");
+	takes("machine h login ada password \"two words\"", "two words");
+	takes("@@ -0,0 +1,3 @@\n+machine h\n+  login ada\n+  password hunter22\n", "hunter22");
+	takes("echo 'machine h login ada password hunter22' >>~/.netrc", "hunter22");
+	takes("printf 'machine h\\nlogin ada\\npassword hunter22' >~/.netrc", "hunter22");
+	takes("machine a login b password $P\nmachine h login ada password hunter22", "hunter22");
+	assert_true(likely("machine h login ada password k3J9x-Qp72mZ+tR5", "netrc"));
+	assert_false(likely("machine h login ada password your-password-12", NULL));
+	/* prose, and what is only like it */
+	assert_false(any("The login page asks for a password before it goes on"));
+	assert_false(any("use login ada password hunter22 there"));
+	assert_false(any("each machine asks login and password when it starts"));
+	assert_false(any("For this machine, login name password pairs are kept"));
+	assert_false(any("machine h login ada password $PASSWORD"));
+	assert_false(any("machine h login ada\npassword\nhunter22"));
+	assert_false(any("machine code switches password storage"));
+	assert_false(any("echo \"machine h login ada password \"; echo somebody"));
+	/* .pgpass */
+	takes("db.example.org:5432:app:ada:hunter22\n", "hunter22");
+	takes("x\n*:*:*:ada:hunter22", "hunter22");
+	takes("/run/postgresql:5433:*:ada:a\\:b\\\\c\n", "a\\:b\\\\c");
+	takes("+localhost:5432:app:ada:hunter22\n", "hunter22");
+	takes("echo 'localhost:5432:app:ada:hunter22' >~/.pgpass", "hunter22");
+	assert_true(likely("localhost:5432:app:ada:k3J9x-Qp72mZ+tR5", "pgpass"));
+	assert_false(any("src/a.c:1234:12: error: something"));
+	assert_false(any("src/a.py:1234:def:x:yyyy"));
+	assert_false(any("root:x:1000:1000:root:/root:/bin/bash"));
+	assert_false(any("at 2024:10:20:30:40 and 12:3456:a:b"));
+	takes("echo localhost:5432:app:ada:hunter22 >>~/.pgpass", "hunter22");
+	assert_false(any("at /src/a.py:1234:def:x:yyyy"));
+	assert_false(any("fe80:1234:5678:9abc:def0:1234:5678:9abc"));
+	assert_false(any("x '2001:db8:85a3:0000:0000:8a2e:0370:7334', 2001:0000:4136:e378:8000:63bf:3fff:fdd2"));
+	assert_false(any("id 935-XPB-567:0:45327:9:90305:17843586-40"));
+	assert_false(any("localhost:5432:app:ada:*"));
+	/* what others keep */
+	takes("https://ada:hunter22@example.org", "hunter22");
+	takes("//registry.example/:_authToken=hunter22", "hunter22");
+	takes("_auth=YWRhOmh1bnRlcjIy", "YWRhOmh1bnRlcjIy");
+	takes("{\"auths\": {\"r.example\": {\"auth\": \"YWRhOmh1bnRlcjIy\"}}}", "YWRhOmh1bnRlcjIy");
+	takes("index-url = https://ada:hunter22@pypi.example.org/simple", "hunter22");
+	takes("aws_secret_access_key = k3J9xQp72mZtR5", "k3J9xQp72mZtR5");
+	takes("client-key-data: LS0tLS1CRUdJTg==", "LS0tLS1CRUdJTg==");
+	takes("PresharedKey = yAnz5TF+lXXJte14tji3", "yAnz5TF+lXXJte14tji3");
+	takes("psk=\"hunter22\"", "hunter22");
+	assert_false(any("auth: basic"));
+	assert_false(any("auth = requests.auth.HTTPBasicAuth"));
+	assert_false(any("auth: YWRhaHVudGVyMjIh")); /* no colon in it */
+	assert_false(any("always-auth=YWRhOmh1bnRlcjIy"));
+}
+
 /* Their shape is that of a secret, and people keep them in every repository. */
 static void test_unlikely(void **state)
 {
@@ -134,7 +192,8 @@ static void test_unlikely(void **state)
 static void test_slow_texts(void **state)
 {
 	static const char *const parts[] = {"glpat-", "eyJ-", "password=", "-----BEGIN PRIVATE KEY----- example ", "sk-ant-sk-ant-",
-					    "--password ", "basic basic", "a://b:", "12345678:", "<password>", "Bearer x"};
+					    "--password ", "basic basic", "a://b:", "12345678:", "<password>", "Bearer x",
+					    "machine a login b password ", "login a password ", " password", "\nh:5432:a:b:", "*:*:*:", "auth="};
 	const size_t size = (size_t)1 << 19;
 
 	(void)state;
@@ -185,6 +244,8 @@ static void noise(struct rein_buf *b)
 		" ", "\n", "\"", "'", "=", ": ", "://", "password", "Token", "--api-key ", "--secret=", "eyJhbGciOi", ".", "-----BEGIN ",
 		"RSA PRIVATE KEY-----", "-----END ", "-----", "Bearer ", "basic ", "user:pass@host/", "123456789:", "secret_name",
 		"tokens", "pass", "PASS=", "\t", ":= ", "?=", "=> ", "<password>", "</", "@", "YWRhOmh1bnRlcjIy", "x_pwd = ", "\\\"", "https", "lorem ipsum dolor sit amet ", "    \"client_secret\" : \"", "$VAR",
+		"machine ", "login ", "password ", "passwd\t", "default ", "\n+", "\\n", "machine h login u password ", "host:5432:db:user:", "\n*:*:",
+		":5432:", "ada:", "auth", "_auth=", "\"auth\": \"", "AUTH := ", "psk=", "psk", "sw",
 	};
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
@@ -298,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_likely),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_unlikely),
 		cmocka_unit_test(test_slow_texts),
 		cmocka_unit_test(test_same),

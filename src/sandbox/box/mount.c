@@ -207,7 +207,7 @@ static int make_private(const struct box *box)
 		const char *name;
 		unsigned mode;
 	} dirs[] = {{"tmp", 01777},    {"shm", 01777},	  {"vartmp", 01777},
-		    {"varrun", 0755}, {"runtime", 0700}, {"empty", 0}};
+		    {"varrun", 0755}, {"runtime", 0700}, {"home", 0700}, {"empty", 0}};
 	static const struct sys_mount_option options[] = {{"mode", "0755"}, {0}};
 	int fd = sys_mount_new("tmpfs", options, SYS_MOUNT_TAME), rc = 0;
 

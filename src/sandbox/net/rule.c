@@ -228,11 +228,16 @@ static void unbracket(char *s)
 int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err)
 {
 	char copy[512], *ports, *option;
+	const char *host;
 	struct rein_net_rule r = {0};
 	bool bad = false;
 
 	if (strlen(text) >= sizeof(copy))
 		return rein_err_set(err, REIN_E_USAGE, "host rule is too long: '%.40s...'", text);
+	host = strstr(text, "://");
+	if (host && host < text + strcspn(text, ","))
+		return rein_err_set(err, REIN_E_USAGE, "host rule '%s': a host is wanted, not a URL: %.*s", text,
+				    (int)strcspn(host + 3, "/?#,"), host + 3);
 	memcpy(copy, text, strlen(text) + 1);
 	option = strchr(copy, ',');
 	while (option) {
@@ -273,6 +278,24 @@ int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err
 				    text);
 	*ret = r;
 	return 0;
+}
+
+int rein_rule_is_own(const struct rein_net_rule *r, struct rein_err *err)
+{
+	char port[16] = "PORT"; /* as it would have to be written */
+	struct rein_addr a;
+
+	if (r->first && r->first == r->last)
+		snprintf(port, sizeof(port), "%u", r->first);
+	if (rein_streq(r->name, "localhost"))
+		return rein_err_set(err, REIN_E_USAGE,
+				    "in a box that is the box itself; this machine is " REIN_NET_HOST_NAME ":%s", port);
+	memcpy(a.b, r->address, sizeof(a.b));
+	if (!(r->flags & REIN_RULE_ADDRESS) || r->flags & REIN_RULE_DENY || rein_addr_class(&a) != REIN_ADDR_LOOPBACK)
+		return 0;
+	rein_err_set(err, REIN_E_USAGE,
+		     "a box that calls a loopback address reaches only itself: this machine is " REIN_NET_HOST_NAME ":%s", port);
+	return 1;
 }
 
 void rein_rule_remedy(const struct rein_net_refusal *x, char *to, size_t max)

@@ -26,6 +26,11 @@
 #define REIN_NET_HOST_NAME "host.rein.internal"
 
 int rein_rule_parse(const char *text, struct rein_net_rule *ret, struct rein_err *err);
+/*
+ * Does a rule that allows something name the box itself? -code: by its name, which no box asks anybody for, so that it
+ * would never hold; 1: by an address, which may stand there for a name that leads to it. Both with words in err.
+ */
+int rein_rule_is_own(const struct rein_net_rule *r, struct rein_err *err);
 /* As rein_net_remedy; of this machine a rule without a port would be refused. */
 void rein_rule_remedy(const struct rein_net_refusal *x, char *to, size_t max);
 /* "443", "8000-8999" or "*" */
