@@ -505,6 +505,24 @@ static int deepest_first(const void *a, const void *b)
 	return dx ? -by_dir(x, y) : by_dir(x, y);
 }
 
+/* [O2], while nothing has happened yet: half way there would be neither forward nor back. */
+static int refuse_nested(const struct rein_ops *ops, struct rein_err *err)
+{
+	const struct rein_op *above = NULL;
+
+	for (size_t i = 0; i < ops->n; i++) { /* what lies in a directory follows it */
+		const struct rein_op *o = &ops->v[i];
+
+		if (!is_move(o->kind))
+			continue;
+		if (above && above->root == o->root && !rein_streq(o->path, above->path) &&
+		    rein_path_within(o->path, above->path))
+			return rein_err_set(err, REIN_E_FAILED, "'%s' and '%s' cannot both be moved", above->path, o->path);
+		above = o;
+	}
+	return 0;
+}
+
 struct speaker {
 	uint32_t root;
 	uint64_t ino;
@@ -571,12 +589,14 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	rein_op_dirs_done(&d);
 	rein_copies_done(&p.staged);
 	rein_free(p.speaks);
+	if (rc == 0 && ops.n)
+		qsort(ops.v, ops.n, sizeof(ops.v[0]), deepest_first);
+	if (rc == 0)
+		rc = refuse_nested(&ops, err);
 	if (rc < 0) {
 		rein_ops_done(&ops);
 		return rc;
 	}
-	if (ops.n)
-		qsort(ops.v, ops.n, sizeof(ops.v[0]), deepest_first);
 	*ret = ops;
 	return 0;
 }

@@ -212,6 +212,34 @@ static void an_edit_right_after_the_step_is_later_work(void **unused)
 	assert_int_equal(size_of(file), 6);
 }
 
+/* A list that is wrong must not cost the tree: with the directory gone, there is no way to what is in it, nor back. */
+static void a_step_inside_another_is_refused_before_anything_happens(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *real = rein_asprintf("%s/w", dir), *inside = rein_asprintf("%s/w/d/f", dir);
+	auto_free char *in_dir = rein_asprintf("%s/w/d", dir);
+	const char *reals[] = {real}, *const paths[] = {"d", "d/f"};
+	struct rein_err err = {0};
+
+	(void)unused;
+	assert_int_equal(mkdir(in_dir, 0700), 0);
+	add(inside);
+	assert_int_equal(rein_tx_begin(&state, reals, 1, NULL, &t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct rein_change *x = rein_changes_add(&c, 0, rein_strdup(paths[i]));
+
+		assert_non_null(x);
+		x->kind = REIN_CHANGE_DELETED;
+		x->top = true;
+		assert_int_equal(rein_fp_at(AT_FDCWD, i ? inside : in_dir, &x->before, &err), 0);
+	}
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_FAILED);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(inside), 1);
+}
+
 static void put(const char *name, const char *text)
 {
 	auto_close int fd = openat(state.txn_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -269,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_what_was_never_begun_is_collected, make, clear),
 		cmocka_unit_test_setup_teardown(what_is_being_begun_is_not_collected, make, clear),
 		cmocka_unit_test_setup_teardown(an_edit_right_after_the_step_is_later_work, make, clear),
+		cmocka_unit_test_setup_teardown(a_step_inside_another_is_refused_before_anything_happens, make, clear),
 		cmocka_unit_test_setup_teardown(an_edit_while_the_disk_is_busy_is_a_conflict, make, clear),
 	};
 
