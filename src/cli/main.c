@@ -106,7 +106,8 @@ static int finish(int status)
 {
 	struct rein_err err = {0};
 
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	/* a verb that failed has said why, and that is often this */
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || status == rein_code_exit(REIN_E_IO))
 		return status;
 	rein_err_set(&err, REIN_E_IO, "standard output cannot be written");
 	return rein_fail(&err, false);

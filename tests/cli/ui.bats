@@ -597,6 +597,11 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 		has "$output" "cannot be written"
 		run -125 bash -c "rein $v >&-"
 	done
+	# once is enough
+	for v in 'classify --json ls' 'audit export' 'audit report' log; do
+		run -125 bash -c "rein $v 2>&1 >/dev/full"
+		eq "$v" 1 "${#lines[@]}"
+	done
 	run bash -c 'rein log --json >/dev/full'
 	[ "$status" -ne 0 ] || die "a report that could not be written was taken for done"
 }

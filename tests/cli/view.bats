@@ -278,6 +278,19 @@ tree() {
 	[[ $output != *seen* && $output == *ran*"which is hidden"* ]]
 }
 
+@test "a hidden home: a linked work tree has its repository, other mounts of the home show nothing" {
+	mkdir -p "$HOME/src/main" "$D/alias" "$D/all"; cd "$HOME/src/main"
+	git init -q . && echo 1 >f && git add f && git commit -qm one && git worktree add -q ../wt
+	echo seen >"$HOME/other"; own; cd ../wt
+	run rein run -q --commit --hide "$HOME" -- sh -c 'ls -A ~; echo 2 >f; git commit -qam two && git log --oneline | wc -l'
+	[ "$output" = $'src\n2' ]
+	privileged
+	mkdir "$HOME/m"
+	run unshare -m sh -c "mount --bind $HOME $D/alias && mount --bind $D $D/all && mount -t tmpfs none $HOME/m && echo seen >$HOME/m/f &&
+		$REIN run -q --approve --discard --hide $HOME -- sh -c 'grep -rs seen $D; cat $D/alias/other $D/all/home/other; ls -A ~'"
+	[[ $output != *seen* && $output == *src ]]
+}
+
 @test "mounts inside the workspace: what shows a part of it again hides the same there" {
 	privileged
 	mkdir -p sub/secrets/d again one m "$D/data" data; touch file
