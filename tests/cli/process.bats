@@ -316,3 +316,10 @@ for i in range(8): time.sleep(0.5); print(i, flush=True)"
 	run rein run -q -- ./rein run -q -- sh -c 'grep CapEff /proc/self/status'
 	if [ "$status" = 0 ]; then has "$output" 0000000000000000; else has "$output" "rein:"; fi
 }
+
+@test "signals without end to the box's first process do not keep it from its work" {
+	# as many as it can read away or more: which of the two it is differs from time to time
+	for _ in 1 2 3 4; do
+		run -3 timeout -s KILL 20 rein run --approve -q --discard -- sh -c 'perl -e "fork; fork; while (1) { kill \$_, 1 for 34..63 }" & sleep 0.3; exit 3'
+	done
+}

@@ -411,13 +411,18 @@ static void report_guest(const struct box *box, struct box_guest *g, int status,
 	box_send(box, &note, NULL, 0);
 }
 
-static void reap(struct box *box, pid_t command)
-{
-	struct rusage ru;
-	int status;
-	pid_t pid;
+#define REAPED_MAX 256 /* a turn: who makes orphans faster than they are buried does not keep us from our orders */
 
-	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &ru)) > 0) {
+/* True: there may be more. */
+static bool reap(struct box *box, pid_t command)
+{
+	for (int n = 0; n < REAPED_MAX; n++) {
+		struct rusage ru;
+		int status;
+		pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED, &ru);
+
+		if (pid <= 0)
+			return false;
 		if (pid != command) {
 			for (size_t i = 0; i < REIN_BOX_GUESTS && !WIFSTOPPED(status); i++)
 				if (box->guests[i].pid == pid)
@@ -435,6 +440,7 @@ static void reap(struct box *box, pid_t command)
 		}
 		report_end(box, status, &ru);
 	}
+	return true;
 }
 
 /* Who is told to go on while all are held goes on with them: a terminal or a shell outside gives no such order. */
@@ -511,6 +517,7 @@ void box_run(struct box *box)
 	enum { CONTROL, SIGNALS, MAKER, STARTS, NFDS = STARTS + REIN_BOX_GUESTS };
 	struct pollfd fds[NFDS];
 	uint64_t due_ms = 0;
+	bool more = false;
 	sigset_t all;
 	pid_t command;
 
@@ -527,21 +534,23 @@ void box_run(struct box *box)
 	/* Nothing of ours may keep the command's streams open: their ends are seen outside. */
 	close_range(0, 2, 0);
 	for (;;) {
-		struct signalfd_siginfo si;
+		struct signalfd_siginfo si[16];
+		int wait_ms = until_sample(box, &due_ms);
 
 		fds[MAKER] = (struct pollfd){.fd = box->maker, .events = POLLIN};
 		for (size_t i = 0; i < REIN_BOX_GUESTS; i++)
 			fds[STARTS + i] = (struct pollfd){
 				.fd = is_starting(&box->guests[i]) ? box->guests[i].starting : -1, .events = POLLIN};
-		if (poll(fds, NFDS, until_sample(box, &due_ms)) < 0 && errno != EINTR)
+		if (poll(fds, NFDS, more ? 0 : wait_ms) < 0 && errno != EINTR)
 			_exit(125);
-		while (read(fds[SIGNALS].fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-			;
+		/* only woken by them; a few at a time, since anybody in the box can send more than can be read */
+		if (fds[SIGNALS].revents && read(fds[SIGNALS].fd, si, sizeof(si)) < 0 && errno != EAGAIN)
+			_exit(125);
 		/* before anybody else can have their places */
 		for (size_t i = 0; i < REIN_BOX_GUESTS; i++)
 			if (fds[STARTS + i].revents)
 				hear_start(box, &box->guests[i]);
-		reap(box, command);
+		more = reap(box, command);
 		if (fds[CONTROL].revents)
 			take_message(box, command);
 		if (fds[MAKER].revents)
