@@ -151,7 +151,12 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		v.cwd = NULL;
-	return rein_view_plan(&v, &r->view, err);
+	if (rein_view_plan(&v, &r->view, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < o->sockets.n; i++)
+		if (rein_view_way(&r->view, "--allow-socket", o->sockets.v[i], err) < 0)
+			return -err->code;
+	return 0;
 }
 
 static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_err *err)

@@ -98,7 +98,7 @@ void rein_view_done(struct rein_view *v)
 static void plan_done(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->nitems; i++)
-		rein_free(p->items[i].path);
+		rein_viewitem_done_(&p->items[i]);
 	rein_free(p->items);
 	rein_strlist_done(&p->hidden);
 	rein_mounts_done(&p->mounts);
@@ -223,7 +223,7 @@ static int plan_steps(struct rein_viewplan *p, struct rein_gitdir *git)
 	    rein_viewmounts_nested_(p) < 0)
 		return -p->err->code;
 	rein_viewroots_settle_(p);
-	if (rein_viewitems_files_(p) < 0 || rein_viewhide_state_(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
+	if (rein_viewitems_trees_(p) < 0 || rein_viewhide_state_(p) < 0 || rein_viewrules_hidden(p->opts, &p->hidden, p->err) < 0 ||
 	    rein_viewhide_aliases_(p) < 0 || rein_viewhide_all_(p) < 0 ||
 	    rein_viewitems_apply_(p) < 0 || keep_visible(p, p->home) < 0 ||
 	    keep_visible(p, cwd) < 0 || rein_scratch_defaults(p->opts, p->v, p->err) < 0)

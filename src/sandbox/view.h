@@ -79,6 +79,12 @@ struct rein_view {
 int rein_view_plan(const struct rein_view_opts *opts, struct rein_view *ret, struct rein_err *err);
 void rein_view_done(struct rein_view *v);
 
+/*
+ * A path that an option names may lead through no symbolic link in a tree: whoever may change the tree may have put it
+ * there, and would say what is shown, written or listened to. path is absolute.
+ */
+int rein_view_way(const struct rein_view *v, const char *option, const char *path, struct rein_err *err);
+
 /* Between the files of this module. */
 int rein_view_note_(struct rein_view *v, bool always, const char *fmt, ...) REIN_PRINTF(3, 4);
 int rein_view_add_path_(struct rein_view *v, const char *path, const char *source,

@@ -97,17 +97,17 @@ static int check_hidden(struct rein_viewplan *p, const char *path)
 
 	for (size_t i = 0; i < p->v->ncow; i++)
 		if (!p->v->cow[i].whole && !p->v->cow[i].found && rein_path_within(p->v->cow[i].path, path))
-			inside = p->v->cow[i].path, what = "which must be written to, ";
+			inside = p->v->cow[i].path, what = ", which must be written to,";
 	for (size_t i = 0; i < p->nitems; i++)
 		if (rein_path_within(p->items[i].path, path))
 			inside = p->items[i].path, what = "";
 	if (rein_path_within(p->v->workspace, path))
-		inside = p->v->workspace, what = "the workspace, ";
+		inside = p->v->workspace, what = ", the workspace,";
 	if (!inside)
 		return 0;
 	return rein_err_set(
 		p->err, REIN_E_USAGE,
-		"'%s', %slies inside '%s', which is hidden: show all of that with --ro '%s', "
+		"'%s'%s lies inside '%s', which is hidden: show all of that with --ro '%s', "
 		"or leave '%s' out",
 		inside, what, path, path, inside);
 }

@@ -15,16 +15,22 @@ static const char *const option_of[] = {[REIN_VIEW_RW] = "--rw",
 					[REIN_VIEW_HIDE] = "--hide",
 					[REIN_VIEW_SCRATCH] = "--scratch"};
 
-static int add_item(struct rein_viewplan *p, const char *path, enum rein_viewkind kind, bool is_dir)
+static int add_item(struct rein_viewplan *p, const char *path, const char *given, enum rein_viewkind kind, bool is_dir)
 {
+	struct rein_viewitem *it;
+
 	if (rein_grow(p->items, p->nitems, p->items_cap) < 0)
 		return rein_err_nomem(p->err);
-	p->items[p->nitems] =
-		(struct rein_viewitem){.path = rein_strdup(path), .kind = kind, .is_dir = is_dir};
-	if (!p->items[p->nitems].path)
-		return rein_err_nomem(p->err);
-	p->nitems++;
-	return 0;
+	it = &p->items[p->nitems++];
+	*it = (struct rein_viewitem){
+		.path = rein_strdup(path), .given = rein_strdup(given), .kind = kind, .is_dir = is_dir};
+	return it->path && it->given ? 0 : rein_err_nomem(p->err);
+}
+
+void rein_viewitem_done_(struct rein_viewitem *it)
+{
+	rein_free(it->path);
+	rein_free(it->given);
 }
 
 /* The directory resolved, the last component as it is. */
@@ -89,7 +95,7 @@ static int add_option(struct rein_viewplan *p, const char *cwd, const char *give
 			return rein_err_nomem(p->err);
 		return 0;
 	}
-	return add_item(p, real, kind, S_ISDIR(st.st_mode));
+	return add_item(p, real, path, kind, S_ISDIR(st.st_mode));
 }
 
 static void drop_duplicate_items(struct rein_viewplan *p)
@@ -103,7 +109,7 @@ static void drop_duplicate_items(struct rein_viewplan *p)
 			seen |= rein_streq(p->items[i].path, p->items[j].path) &&
 				p->items[i].kind == p->items[j].kind;
 		if (seen)
-			rein_free(p->items[i].path);
+			rein_viewitem_done_(&p->items[i]);
 		else
 			p->items[kept++] = p->items[i];
 	}
@@ -190,24 +196,31 @@ int rein_viewitems_check_(struct rein_viewplan *p)
  * A file given to --rw makes no tree of its own (an overlay is of directories): it is one that the tree
  * around it shows, whatever its name, and is copied with that tree. So there must be one, down to it.
  */
-int rein_viewitems_files_(struct rein_viewplan *p)
+static int check_file(struct rein_viewplan *p, const struct rein_viewitem *it)
+{
+	const struct rein_cow *in = rein_view_cow_of_(p->v, it->path);
+	const struct rein_viewitem *around;
+	char dir[PATH_MAX];
+
+	if (!in || rein_viewmounts_kept_(p->v, it->path))
+		return no_directory(p, REIN_VIEW_RW, it->path);
+	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(it->path, '/') - it->path), it->path);
+	around = rein_viewitems_of_(p, dir);
+	if (around && around->kind == REIN_VIEW_RO && rein_path_within(around->path, in->path))
+		return rein_err_set(p->err, REIN_E_USAGE,
+				    "--rw '%s' lies inside --ro '%s', where nothing is written: drop one of the two",
+				    it->path, around->path);
+	return 0;
+}
+
+int rein_viewitems_trees_(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->nitems; i++) {
 		const struct rein_viewitem *it = &p->items[i];
-		const struct rein_cow *in = rein_view_cow_of_(p->v, it->path);
-		char dir[PATH_MAX];
-		const struct rein_viewitem *around;
 
-		if (it->kind != REIN_VIEW_RW || it->is_dir)
-			continue;
-		if (!in || rein_viewmounts_kept_(p->v, it->path))
-			return no_directory(p, REIN_VIEW_RW, it->path);
-		snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(it->path, '/') - it->path), it->path);
-		around = rein_viewitems_of_(p, dir);
-		if (around && around->kind == REIN_VIEW_RO && rein_path_within(around->path, in->path))
-			return rein_err_set(p->err, REIN_E_USAGE,
-					    "--rw '%s' lies inside --ro '%s', where nothing is written: drop one of the two",
-					    it->path, around->path);
+		if (rein_view_way(p->v, option_of[it->kind], it->given, p->err) < 0 ||
+		    (it->kind == REIN_VIEW_RW && !it->is_dir && check_file(p, it) < 0))
+			return -p->err->code;
 	}
 	return 0;
 }

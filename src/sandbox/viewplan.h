@@ -22,7 +22,8 @@ enum rein_viewkind {
 
 /* One option of the user. A hidden symbolic link is two: itself and what it points at. */
 struct rein_viewitem {
-	char *path;
+	char *path;  /* resolved */
+	char *given; /* absolute, but as it was named */
 	enum rein_viewkind kind;
 	bool is_dir;
 };
@@ -46,10 +47,11 @@ bool rein_viewplan_is_private_(const char *path);
 /* ---- what the options say (viewitems.c) ---- */
 
 int rein_viewitems_add_(struct rein_viewplan *p, const char *cwd);
+void rein_viewitem_done_(struct rein_viewitem *it);
 /* [V1], [V2] among the options; nothing but --hide has added to hidden yet. */
 int rein_viewitems_check_(struct rein_viewplan *p);
-/* Files that may be written lie in a tree; once the trees are settled. */
-int rein_viewitems_files_(struct rein_viewplan *p);
+/* Once the trees are settled: no link in one of them is followed, and files that may be written lie in one. */
+int rein_viewitems_trees_(struct rein_viewplan *p);
 /* Scratch, read-only, and what no pattern may hide. */
 int rein_viewitems_apply_(struct rein_viewplan *p);
 /* The most specific option that covers path, or NULL. */

@@ -536,6 +536,34 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	has "$output" "would cover the workspace"
 }
 
+@test "a link that a command left in the workspace does not say what the next one is shown, may change or reach" {
+	local o
+	mkdir "$HOME/.ssh" "$HOME/.config" "$HOME/.config/rein" plain
+	echo key >"$HOME/.ssh/id"
+	q sh -c 'ln -s "$HOME/.ssh" cfg; ln -s "$HOME" up'
+	ln -s "$W/cfg" "$HOME/elsewhere"
+	for o in "--ro cfg" "--rw cfg" "--scratch cfg" "--ro up/.ssh" "--rw ./up" "--ro plain/../cfg" "--ro $HOME/elsewhere"; do
+		# shellcheck disable=SC2086 # two words
+		run -125 rein run --discard $o -- cat cfg/id
+		has "$output" "is a symbolic link in a tree that may change"
+		hasnt "$output" "key"
+	done
+	for o in writable shown scratch; do
+		printf 'version: 1\nworkspace:\n  %s: ["%s/c*"]\n' "$o" "$W" >"$HOME/.config/rein/policy.yaml"
+		[ "$o" != shown ] || sed -i 's/c\*/cfg/' "$HOME/.config/rein/policy.yaml"
+		run -125 rein run --discard -- cat cfg/id
+		has "$output" "is a symbolic link in a tree that may change"
+	done
+	rm "$HOME/.config/rein/policy.yaml"
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$HOME/.ssh/s"
+	q sh -c 'ln -s "$HOME/.ssh/s" sock'
+	run -125 rein run --discard --allow-socket "$W/sock" -- true
+	has "$output" "is a symbolic link in a tree that may change"
+	# what a person made, where no command writes, is theirs
+	ln -s "$W/plain" "$HOME/mine"
+	run -0 rein run -q --discard --ro "$HOME/mine" -- true
+}
+
 @test "--rw adds a tree, --ro keeps one, both are part of the transaction or not at all" {
 	mkdir -p "$HOME/other" keep
 	echo o >"$HOME/other/o"
