@@ -123,6 +123,26 @@ void rein_run_done(struct rein_run *r)
 	rein_policy_free(take_ptr(r->policy));
 }
 
+/* What else is named by its path, and would be somebody else's choice behind a link in a tree. */
+static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, struct rein_err *err)
+{
+	for (size_t i = 0; i < o->sockets.n; i++)
+		if (rein_view_way(&r->view, "--allow-socket", o->sockets.v[i], err) < 0)
+			return -err->code;
+	for (size_t i = 0; i < o->env_file.n; i++) {
+		const char *file = o->env_file.v[i];
+		auto_free char *full = file[0] == '/' ? rein_strdup(file) : rein_asprintf("%s/%s", r->view.cwd, file);
+
+		if (!full)
+			return rein_err_nomem(err);
+		/* a shell's <(...) is no file, but a descriptor under a name */
+		if (!rein_path_within(full, "/dev") && !rein_path_within(full, "/proc") &&
+		    rein_view_way(&r->view, "--env-file", full, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
@@ -151,12 +171,7 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		v.cwd = NULL;
-	if (rein_view_plan(&v, &r->view, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < o->sockets.n; i++)
-		if (rein_view_way(&r->view, "--allow-socket", o->sockets.v[i], err) < 0)
-			return -err->code;
-	return 0;
+	return rein_view_plan(&v, &r->view, err) < 0 ? -err->code : check_ways(o, r, err);
 }
 
 static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_err *err)

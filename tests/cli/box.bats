@@ -559,6 +559,11 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	q sh -c 'ln -s "$HOME/.ssh/s" sock'
 	run -125 rein run --discard --allow-socket "$W/sock" -- true
 	has "$output" "is a symbolic link in a tree that may change"
+	echo A=hidden >.env
+	q ln -s .env vars
+	run -125 rein run --discard --env-file vars -- sh -c 'echo $A'
+	has "$output" "is a symbolic link in a tree that may change"
+	eq env b "$(rein run -q --discard --env-file <(echo A=b) -- sh -c 'echo $A')"
 	# what a person made, where no command writes, is theirs
 	ln -s "$W/plain" "$HOME/mine"
 	run -0 rein run -q --discard --ro "$HOME/mine" -- true
