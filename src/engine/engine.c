@@ -135,9 +135,7 @@ static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, s
 
 		if (!full)
 			return rein_err_nomem(err);
-		/* a shell's <(...) is no file, but a descriptor under a name */
-		if (!rein_path_within(full, "/dev") && !rein_path_within(full, "/proc") &&
-		    rein_view_way(&r->view, "--env-file", full, err) < 0)
+		if (rein_view_way(&r->view, "--env-file", full, err) < 0)
 			return -err->code;
 	}
 	return 0;

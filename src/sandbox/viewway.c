@@ -71,6 +71,9 @@ int rein_view_way(const struct rein_view *v, const char *option, const char *pat
 		rc = -1;
 	while (rc == 0 && w.rest[0])
 		rc = step(&w);
+	/* nothing is there, or what has no path (a pipe, by its descriptor): who uses it will say so, or not */
+	if (rc < 0 && errno == ENOENT)
+		return 0;
 	if (rc < 0)
 		return rein_err_errno(err, "%s '%s'", option, path);
 	return rc == 0 ? 0
