@@ -543,7 +543,8 @@ while True: a.append(b"x" * (4 << 20))'
 		local pid=$! st=0
 		until_true 10 grep -q "is paused" "$T/err" || die "$b: $(cat "$T/err")"
 		sleep 1.2
-		eq "$b said" none "$(cat "$T/out")"
+		# (it may stand still before it has written what it read)
+		case $(cat "$T/out") in none | '') ;; *) die "$b said: $(cat "$T/out")" ;; esac
 		rein kill "$(rein ps --json | field boxes.0.id)"
 		wait $pid || st=$?
 		rein safe --lift -q

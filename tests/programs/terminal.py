@@ -209,7 +209,7 @@ def stands_still_meanwhile():
     s.expect(rb"prompt> ")
     s.say("$REIN run --approve --discard -q --timeout 4s -- sh -c 'while :; do echo x >>x; sleep 0.05; done & sleep 1; "
           "kill -STOP $$; echo go''es on; sleep 20'", rb"Stopped")
-    s.say("n() { cat $REIN_STATE/txn/*/r0/upper/x | wc -l; }; a=$(n); sleep 5; b=$(n); echo $((a > 5)) $((b - a)) mo''re",
+    s.say("n() { cat $REIN_STATE/txn/*/r0/upper/x | wc -l; }; sleep 0.5; a=$(n); sleep 5; b=$(n); echo $((a > 5)) $((b - a)) mo''re",
           rb"1 0 more")
     s.say("fg; echo sta''tus=$?", rb"goes on\r\n")
     s.expect(rb"status=124")
