@@ -92,6 +92,7 @@ static int count(const struct rein_policy *p, const struct rein_outcome *o, stru
 {
 	char workspace[PATH_MAX], home[PATH_MAX];
 	const struct place at = {workspace, home};
+	auto_buf struct rein_buf path = REIN_BUF(SIZE_MAX);
 
 	snprintf(workspace, sizeof(workspace), "%s", o->workspace ? o->workspace : "/");
 	snprintf(home, sizeof(home), "%s", o->home ? o->home : "/");
@@ -102,19 +103,21 @@ static int count(const struct rein_policy *p, const struct rein_outcome *o, stru
 		const struct rein_change *c = &o->changes->v[i];
 		const struct rein_change_fact *f = o->facts ? &o->facts[i] : NULL;
 		const char *root = c->root < o->nroots ? o->roots[c->root].real : at.workspace;
-		auto_free char *path = NULL;
 		uint32_t types = types_of(c) | (is_lost(c) ? 1u << TYPE_FILE : 0);
 
 		if (is_noise(c))
 			continue;
-		path = rein_asprintf("%s%s%s", rein_streq(root, "/") ? "" : root, *c->path ? "/" : "", c->path);
-		if (!path)
+		rein_buf_clear(&path);
+		rein_buf_cstr(&path, rein_streq(root, "/") ? "" : root);
+		rein_buf_cstr(&path, *c->path ? "/" : "");
+		rein_buf_cstr(&path, c->path);
+		if (path.failed)
 			return -1;
-		make_plain(path);
+		make_plain(path.p);
 		for (size_t k = 0; k < p->live_effects.n; k++) {
 			struct tally *t = &tallies[k];
 
-			if (!chooses(p->live_effects.v[k], c, types, f, path, &at))
+			if (!chooses(p->live_effects.v[k], c, types, f, path.p, &at))
 				continue;
 			if (!t->count++)
 				t->first = i;

@@ -236,6 +236,14 @@ bool path_absolute(const char *target, struct rein_str cwd, const struct place *
 	return true;
 }
 
+/* A path that patterns are held against, and what can be said of it before any is. */
+struct spot {
+	struct rein_str path;
+	const char *inside; /* the part of it in the workspace; NULL: elsewhere, or nobody knows where */
+	bool unsure;
+	bool tree; /* and all that lies below it */
+};
+
 /* dir for "dir" followed by two stars: the directory itself counts as its inside. */
 static bool names_tree(const char *pattern, const char *path)
 {
@@ -249,80 +257,88 @@ static bool names_tree(const char *pattern, const char *path)
 	return strchr(dir, '/') ? rein_glob_match(dir, path) : rein_glob_name(dir, path);
 }
 
-static enum match match_absolute(const char *pattern, const char *path, bool tree)
+/* A pattern with a slash in it. Most names begin otherwise than most patterns: no more of those is looked at. */
+static bool matches(const char *pattern, const char *path)
 {
-	struct rein_str s = rein_str(path);
+	const char *first = pattern + strspn(pattern, "/");
+
+	if (*first != *path && !strchr("*?[\\", *first) && !(first[0] == '.' && first[1] == '/'))
+		return false;
+	return rein_glob_match(pattern, path) || names_tree(pattern, path);
+}
+
+static enum match match_absolute(const char *pattern, const struct spot *s)
+{
 	size_t head;
 
-	if (find_special(s) < s.n) /* what it did is judged afterwards */
-		return !rootless(s) && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
-	if (rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1))
+	if (s->unsure) /* what it did is judged afterwards */
+		return !rootless(s->path) && compatible(pattern, s->path) ? MATCH_MAYBE : MATCH_NO;
+	if (matches(pattern, s->path.p + 1))
 		return MATCH_YES;
-	if (!tree)
+	if (!s->tree)
 		return MATCH_NO;
 	/* what the pattern names lies below the tree, if it is there at all */
 	head = strcspn(pattern, "*?[\\");
-	if (s.n == 1)
+	if (s->path.n == 1)
 		return MATCH_MAYBE;
-	return head > s.n && !memcmp(pattern, path, s.n) && pattern[s.n] == '/' ? MATCH_MAYBE : MATCH_NO;
+	return head > s->path.n && !memcmp(pattern, s->path.p, s->path.n) && pattern[s->path.n] == '/' ? MATCH_MAYBE : MATCH_NO;
 }
 
-static enum match match_base(const char *pattern, const char *path)
+static enum match match_base(const char *pattern, const struct spot *s)
 {
-	struct rein_str base = rein_str(rein_basename(path));
+	struct rein_str base = rein_str(rein_basename(s->path.p));
 
 	/* the shell's star leaves names with a dot alone */
 	if (base.n && pattern[0] == '.' && (base.p[0] == REIN_WORD_STAR || base.p[0] == REIN_WORD_ONE))
 		return MATCH_NO;
-	if (find_special(base) < base.n)
+	if (s->unsure && find_special(base) < base.n)
 		return base.p[0] != REIN_WORD_ANY && compatible(pattern, base) ? MATCH_MAYBE : MATCH_NO;
 	return rein_glob_name(pattern, base.p) ? MATCH_YES : MATCH_NO;
 }
 
-static enum match match_one(const char *pattern, const char *path, bool tree, const struct place *at)
+static enum match match_one(const char *pattern, const struct spot *s, const struct place *at)
 {
+	const char *path = s->path.p;
 	char full[3072];
 	int n;
 
 	if (rein_streq(pattern, "**"))
 		return MATCH_YES;
 	if (pattern[0] == '/')
-		return match_absolute(pattern, path, tree);
+		return match_absolute(pattern, s);
 	if (pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
-		if (!rein_path_within(path, at->home) && !(tree && rein_path_within(at->home, path)) &&
-		    !path_unsure(path))
+		if (!s->unsure && !rein_path_within(path, at->home) && !(s->tree && rein_path_within(at->home, path)))
 			return MATCH_NO;
 		n = snprintf(full, sizeof(full), "%s%s", at->home, pattern + 1);
-		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
+		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, s) : MATCH_MAYBE;
 	}
 	if (!strchr(pattern, '/'))
-		return match_base(pattern, path);
+		return match_base(pattern, s);
 	if (pattern[0] == '*' && pattern[1] == '*') {
-		struct rein_str s = rein_str(path);
-
-		if (find_special(s) < s.n)
-			return s.p[s.n - 1] > REIN_WORD_ONE && compatible(pattern, s) ? MATCH_MAYBE : MATCH_NO;
-		return rein_glob_match(pattern, path + 1) || names_tree(pattern, path + 1) ? MATCH_YES : MATCH_NO;
+		if (s->unsure)
+			return path[s->path.n - 1] > REIN_WORD_ONE && compatible(pattern, s->path) ? MATCH_MAYBE : MATCH_NO;
+		return matches(pattern, path + 1) ? MATCH_YES : MATCH_NO;
 	}
-	if (!path_unsure(path) && rein_path_within(path, at->workspace)) {
-		const char *inside = path + strlen(at->workspace);
-
-		inside += *inside == '/';
-		if (rein_glob_match(pattern, inside) || names_tree(pattern, inside))
-			return MATCH_YES;
-	} else if (!path_unsure(path) && !(tree && rein_path_within(at->workspace, path))) {
+	if (s->inside && matches(pattern, s->inside))
+		return MATCH_YES;
+	/* from the root on it is not another name; only what lies below it, or is not known, can still be meant */
+	if (!s->unsure && !(s->tree && (s->inside || rein_path_within(at->workspace, path))))
 		return MATCH_NO;
-	}
 	n = snprintf(full, sizeof(full), "%s/%s", rein_streq(at->workspace, "/") ? "" : at->workspace, pattern);
-	return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, path, tree) : MATCH_MAYBE;
+	return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, s) : MATCH_MAYBE;
 }
 
 enum match match_path(const struct strs *patterns, const char *path, bool tree, const struct place *at)
 {
+	struct spot s = {.path = rein_str(path), .unsure = path_unsure(path), .tree = tree};
 	enum match best = MATCH_NO;
 
+	if (!s.unsure && rein_path_within(path, at->workspace)) {
+		s.inside = path + strlen(at->workspace);
+		s.inside += *s.inside == '/';
+	}
 	for (size_t i = 0; i < patterns->n && best != MATCH_YES; i++) {
-		enum match m = match_one(patterns->v[i], path, tree, at);
+		enum match m = match_one(patterns->v[i], &s, at);
 
 		if (m > best)
 			best = m;
