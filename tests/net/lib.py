@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the network tests share: running a program in a box, reading what rein says and what the world saw."""
-import json, os, subprocess, sys
+import json, os, subprocess, sys, time
 
 T, KIND, BUILD = os.environ["NET_T"], os.environ["NET_KIND"], os.environ["NET_BUILD"]
-HERE = os.environ["NET_HERE"]
+HERE, WORLD = os.environ["NET_HERE"], os.environ["NET_WORLD"]
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if KIND == "user" else []
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": T + "/home", "REIN_STATE": T + "/home/state",
        "LC_ALL": "C.UTF-8", "SSL_CERT_FILE": T + "/work/ca.crt", "CURL_CA_BUNDLE": T + "/work/ca.crt", "GIT_SSL_CAINFO": T + "/work/ca.crt",
@@ -17,8 +17,18 @@ class Run:
     pass
 
 
+def settle():
+    """What a run before sent may still wait to be read: until it was, the world's log is not about the next one."""
+    for _ in range(100):
+        rows = [row.split() for name in ("tcp", "tcp6") for row in open(f"/proc/{WORLD}/net/{name}")]
+        if not any(row[3] in ("01", "08") for row in rows):     # connected, or left by its peer
+            return
+        time.sleep(0.05)
+
+
 def box(options, command, timeout=60, stdin=None, pass_fds=(), under=()):
     """Run it; the result has status, out, err (without the report), net (the report's network), seen (the world's log)."""
+    settle()
     before = os.path.getsize(T + "/log")
     argv = USER + list(under) + [BUILD + "/rein", "run", "--json", "--discard", "--approve", "--workspace", T + "/work"] + BACKEND + options + ["--"] + command
     p = subprocess.run(argv, cwd=T + "/work", env=ENV, capture_output=True, timeout=timeout, input=stdin,
