@@ -169,7 +169,9 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 	if (!v.cwd || stat(v.cwd, &a) < 0 || stat(".", &b) < 0 || a.st_dev != b.st_dev ||
 	    a.st_ino != b.st_ino)
 		v.cwd = NULL;
-	return rein_view_plan(&v, &r->view, err) < 0 ? -err->code : check_ways(o, r, err);
+	if (rein_view_plan(&v, &r->view, err) < 0 || rein_network_defaults(r, err) < 0)
+		return -err->code;
+	return check_ways(o, r, err);
 }
 
 static int begin(const struct rein_engine *e, struct rein_run *r, struct rein_err *err)

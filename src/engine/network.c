@@ -247,6 +247,19 @@ void rein_network_done(struct rein_run *r)
 }
 
 /* Each program has its own; all name the same file. */
+int rein_network_defaults(struct rein_run *r, struct rein_err *err)
+{
+	static const char *const vars[] = {
+		"npm_config_fetch_retries=0", /* else 70 seconds; pnpm, too */
+		"PIP_RETRIES=0",	      /* else 10 */
+	};
+
+	for (size_t i = 0; r->net == REIN_NET_NONE && i < ARRAY_SIZE(vars); i++)
+		if (rein_strlist_add(&r->view.env, vars[i]) < 0)
+			return rein_err_nomem(err);
+	return 0;
+}
+
 int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct rein_err *err)
 {
 	static const char *const names[] = {

@@ -16,6 +16,8 @@ int rein_network_join(const struct rein_run_opts *o, struct rein_run *r, struct 
 /* Take away what the policy gave: rules, credentials, the mode. */
 void rein_network_shut(const struct rein_run_opts *o, struct rein_run *r);
 void rein_network_done(struct rein_run *r);
+/* Where there is no network: variables that keep programs from asking for one again and again. Theirs stand above. */
+int rein_network_defaults(struct rein_run *r, struct rein_err *err);
 /* NAME=VALUE of variables that lead programs to what the box is to trust. */
 int rein_network_env(const struct rein_run *r, struct rein_strlist *to, struct rein_err *err);
 /* Is a word of a policy's section what its key wants? For rein_policy_set_words. */

@@ -153,6 +153,15 @@ tree() {
 	[ "$output" = /tmp/mine ]
 }
 
+@test "where there is no network npm and pip ask for it once" {
+	run rein run -q --discard -- sh -c 'echo "$npm_config_fetch_retries,$PIP_RETRIES"'
+	[ "$output" = 0,0 ]
+	PIP_RETRIES=3 run rein run -q --discard -- sh -c 'echo "$npm_config_fetch_retries,$PIP_RETRIES"'
+	[ "$output" = 0,3 ]
+	run rein run -q --discard --net host -- sh -c 'echo "$npm_config_fetch_retries,$PIP_RETRIES"'
+	[ "${lines[-1]}" = , ]
+}
+
 @test "secrets of the environment stay outside unless they are asked for" {
 	export DEPLOY_TOKEN=t0 PLAIN=p
 	printf 'FROM_FILE="a b"\n' >"$D/env"; chmod 644 "$D/env"
