@@ -96,3 +96,8 @@ int rein_err_prefix(struct rein_err *err, const char *fmt, ...)
 	tame(err->msg);
 	return -err->code;
 }
+
+bool rein_err_is_full(const struct rein_err *err)
+{
+	return err->sys == ENOSPC || err->sys == EDQUOT;
+}

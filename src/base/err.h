@@ -3,6 +3,8 @@
 #ifndef REIN_BASE_ERR_H
 #define REIN_BASE_ERR_H
 
+#include <stdbool.h>
+
 #include <rein/error.h>
 
 #define REIN_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -13,5 +15,7 @@ int rein_err_errno(struct rein_err *err, const char *fmt, ...) REIN_PRINTF(2, 3)
 int rein_err_nomem(struct rein_err *err);
 /* Put "text: " before the message that is there. Returns -err->code. */
 int rein_err_prefix(struct rein_err *err, const char *fmt, ...) REIN_PRINTF(2, 3);
+/* There is no room left on the disk, or none for this user. */
+bool rein_err_is_full(const struct rein_err *err);
 
 #endif

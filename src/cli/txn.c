@@ -168,18 +168,23 @@ int rein_cli_discard(int argc, char **argv)
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	struct rein_err err = {0};
 	int first, status;
+	bool left = false;
 
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
 		return status;
-	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0 ||
-	    (is_left(&e, &t) ? rein_tx_save_changes(&t, &c, false, &err) : rein_tx_changes(&t, &c, &err)) < 0 ||
+	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0)
+		return rein_fail(&err, common.json);
+	left = is_left(&e, &t);
+	if ((left ? rein_tx_save_changes(&t, &c, false, &err) : rein_tx_changes(&t, &c, &err)) < 0 ||
 	    rein_engine_later(&e, NULL, &t, &c,
 			      a.force && rein_tx_stuck(&e.state, t.id) ? REIN_LATER_ABANDON : REIN_LATER_DISCARD,
 			      &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);
+	else if (left && !common.quiet)
+		rein_say("discarded %s%s%s: what it did was not known.", rein_ui(stderr, REIN_BOLD), t.id, rein_ui_off(stderr));
 	else if (!common.quiet)
 		done_line("discarded", &t, &c, NULL);
 	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);

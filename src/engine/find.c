@@ -117,6 +117,7 @@ static int adopt(struct rein_engine *e, const char *id, char **ret_why, struct r
 	struct rein_err why = {0};
 	int rc;
 
+	rein_reserve_use(&e->state);
 	if (rein_tx_claim(&e->state, id, &t, &lock, err) < 0)
 		return -err->code;
 	if (t.state != REIN_TX_RUNNING)
@@ -138,7 +139,11 @@ static int adopt(struct rein_engine *e, const char *id, char **ret_why, struct r
 	}
 	if (!t.reason)
 		t.reason = rein_strdup("interrupted: the run never ended");
-	return rein_tx_hold(&e->state, &t, &c, err);
+	if (rein_tx_hold(&e->state, &t, &c, &why) < 0) { /* it can still be looked at, and thrown away */
+		*ret_why = rein_asprintf("interrupted, and cannot be held: %s", why.msg);
+		return *ret_why ? 0 : rein_err_nomem(err);
+	}
+	return 0;
 }
 
 static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein_err *err)

@@ -220,6 +220,8 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 			struct rein_err *err)
 {
+	int rc;
+
 	/* an upper that was mounted "volatile" needs a new work directory to be mounted again */
 	if (r->execs) {
 		rein_box_close(take_ptr(r->box));
@@ -230,7 +232,9 @@ int rein_engine_launch_(struct rein_engine *e, const struct rein_run_opts *o, st
 	r->execs++;
 	if (rein_trail_start(&r->trail, &r->tx, err) < 0)
 		return -err->code;
-	if (launch(e, o, r, err) < 0) {
+	rc = launch(e, o, r, err);
+	rein_reserve_use(&e->state);
+	if (rc < 0) {
 		/* why it did not run counts; an end that cannot be written is missing, visibly */
 		rein_trail_failed(&r->trail, &r->tx, err, &(struct rein_err){0});
 		return -err->code;

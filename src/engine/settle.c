@@ -72,14 +72,24 @@ int rein_engine_settle(struct rein_engine *e, struct rein_trail *trail, struct r
 	case REIN_SETTLE_DISCARD:
 		rein_changes_sum(c, &t->sum);
 		if (rein_trail_decided(trail, reason ? REIN_EV_ROLLBACK : REIN_EV_DISCARD, t, c,
-				       reason ? "rolled_back" : "discarded", reason, err) < 0 ||
-		    rein_tx_save_changes(t, c, false, err) < 0)
+				       reason ? "rolled_back" : "discarded", reason, err) < 0)
 			return -err->code;
+		/* what filled the disk goes, though nobody can read later what it was */
+		if (rein_tx_save_changes(t, c, false, err) < 0) {
+			if (!rein_err_is_full(err) || rein_tx_save_changes(t, &(struct rein_changes){0}, false, err) < 0)
+				return -err->code;
+			*err = (struct rein_err){0};
+		}
 		return rein_tx_discard(&e->state, t, err);
 	case REIN_SETTLE_HOLD:
 		break;
 	}
-	return rein_tx_hold(&e->state, t, c, err);
+	if (rein_tx_hold(&e->state, t, c, err) == 0)
+		return 0;
+	if (rein_err_is_full(err))
+		rein_err_prefix(err, "%s cannot be held: make room and look again (rein log), or drop it (rein discard %s)",
+				t->id, t->id);
+	return -err->code;
 }
 
 static int carry_out(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c, enum rein_later what,
@@ -119,6 +129,7 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 	};
 	auto_(rein_trail_done) struct rein_trail trail = {0};
 
+	rein_reserve_use(&e->state);
 	if (what == REIN_LATER_COMMIT && rein_reviews_check_self(&t->reviews, err) < 0)
 		return -err->code;
 	/* what will be refused is no intent */

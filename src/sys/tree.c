@@ -109,10 +109,13 @@ static int remove_dir(int dirfd, const char *name, struct rein_err *err)
 	fd = rein_open_sub(dirfd, name);
 	if (fd < 0 && errno == EACCES && fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
 		fd = rein_open_sub(dirfd, name);
-	if (fd < 0)
-		return rein_err_errno(err, "remove '%s'", name);
-	if (rein_names_read(fd, "", &names, err) < 0)
-		return -err->code;
+	if (fd < 0) /* somebody else may be removing it, too */
+		return errno == ENOENT ? 0 : rein_err_errno(err, "remove '%s'", name);
+	if (rein_names_read(fd, "", &names, err) < 0) {
+		if (err->sys != ENOENT)
+			return -err->code;
+		*err = (struct rein_err){0};
+	}
 	if (names.n)
 		fchmod(fd, 0700); /* one that fails shows below */
 	for (size_t i = 0; i < names.n; i++) {

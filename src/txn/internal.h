@@ -13,6 +13,9 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 /* In a place on another filesystem, beside the transactions' directories. */
 #define REIN_PLACE_IGNORE ".gitignore"
 
+/* Room to write down what becomes of a transaction, though its command fills the disk. */
+void rein_reserve_keep(const struct rein_state *s);
+
 /* Directories of a run that changed nothing, for the next one: see spare.c. True: done. */
 bool rein_spare_take(const struct rein_state *s, const char *id);
 bool rein_spare_give(const struct rein_state *s, struct rein_tx *t);

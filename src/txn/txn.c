@@ -154,6 +154,7 @@ int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n
 
 	if (make_dir(s, warm, &t, err) < 0)
 		return -err->code;
+	rein_reserve_keep(s);
 	t.roots = rein_calloc(n, sizeof(*t.roots));
 	t.begin_ns = rein_calloc(n, sizeof(*t.begin_ns));
 	if (!t.roots || !t.begin_ns) {
@@ -330,7 +331,16 @@ static int become_held(const struct rein_state *s, struct rein_tx *t, struct rei
 int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err)
 {
-	return keep_bases(t, c, err) < 0 ? -err->code : become_held(s, t, c, err);
+	/* on a full disk: rather without what a merge would need than not at all */
+	if (keep_bases(t, c, err) < 0) {
+		struct rein_err ignored = {0};
+
+		if (!rein_err_is_full(err))
+			return -err->code;
+		rein_tree_remove(t->dirfd, "base", &ignored);
+		*err = (struct rein_err){0};
+	}
+	return become_held(s, t, c, err);
 }
 
 static int remove_stores(const struct rein_tx *t, struct rein_err *err)

@@ -100,6 +100,8 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 void rein_tx_tidy(const struct rein_state *s, const struct rein_tx *t);
 /* Make the layers fit to be mounted once more. */
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
+/* Call when a command is over and before it is decided about: on a full disk that takes the room that was kept. */
+void rein_reserve_use(const struct rein_state *s);
 /* RUNNING to HELD, with what the run changed. */
 int rein_tx_hold(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		  struct rein_err *err);

@@ -473,6 +473,62 @@ load helper
 	cd "$W"
 }
 
+# A disk of its own, with the workspace and the state on it.
+small_disk() {
+	mkdir "$T/disk"
+	mount -t tmpfs -o "$1" none "$T/disk"
+	# what was thrown away may still be going
+	after() { for _ in $(seq 100); do ! umount "$T/disk" 2>/dev/null || break; sleep 0.1; done; }
+	export REIN_STATE=$T/disk/state
+	mkdir "$T/disk/w" && cd "$T/disk/w"
+}
+
+@test "a command that fills the disk: it is held, and gives the room back when it is thrown away" {
+	is_root || skip "mounts"
+	small_disk size=8m,nr_inodes=2000
+	echo 1 >a
+	run -1 rein run -- sh -c 'echo 2 >a; cat /dev/zero >big; false'
+	has "$output" "Held"
+	run -0 rein log
+	has "$output" "held"
+	run -0 rein discard
+	eq a 1 "$(cat a)"
+	[ "$(stat -fc %a .)" -gt 1000 ]
+	run -1 rein run -- sh -c 'mkdir many; while true >many/$((i += 1)); do :; done 2>/dev/null; false'
+	has "$output" "Held"
+	run -0 rein discard
+	run -0 rein gc
+	q sh -c 'echo 3 >a'
+	eq a 3 "$(cat a)"
+	# others fill it while something waits
+	held sh -c 'echo 4 >a; echo 1 >b' >/dev/null
+	cat /dev/zero >big || true
+	run -0 rein commit
+	eq a 4 "$(cat a)"
+	run -0 rein undo
+	eq a 3 "$(cat a)"
+	cd "$W"
+}
+
+@test "a command that fills the disk, and did more than can be written down then, stops nobody else" {
+	local fill='mkdir m; while [ "$i" != 8000 ]; do : >m/a-name-that-makes-the-list-of-changes-a-long-one-$((i += 1)); done; cat /dev/zero >big'
+	is_root || skip "mounts"
+	small_disk size=16m,nr_inodes=20000
+	run -125 rein run -- sh -c "$fill; false"
+	has "$output" "cannot be held: make room"
+	run -0 rein log
+	has "$output" "No space left"
+	run -0 rein status
+	run -0 rein discard @
+	has "$output" "not known"
+	# what is rolled back is gone, and its list with it
+	run -124 rein run --timeout 5s -- sh -c "$fill; sleep 60"
+	run -0 rein show @
+	q sh -c 'echo 1 >a'
+	eq ls a "$(ls)"
+	cd "$W"
+}
+
 @test "commit --except: a path of any length is left out" {
 	cat >deep.py <<-'EOF'
 		import os

@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -117,6 +118,51 @@ static int clear(void **unused)
 	(void)unused;
 	rein_state_done(&state);
 	return rein_tree_remove(AT_FDCWD, dir, &err);
+}
+
+#define ROUNDS 200
+#define DIRS   60
+
+static void fill(const char *top)
+{
+	char path[160];
+
+	assert_int_equal(mkdir(top, 0700), 0);
+	for (int i = 0; i < DIRS; i++) {
+		snprintf(path, sizeof(path), "%s/%d", top, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof(path), "%s/%d/d", top, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+}
+
+/* The collection and a process that was left to do it meet in one tree. */
+static void two_may_remove_one_tree(void **unused)
+{
+	char top[120];
+
+	(void)unused;
+	snprintf(top, sizeof(top), "%s/both", dir);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct rein_err err = {0};
+		int status, ready[2];
+		pid_t other;
+		char c;
+
+		fill(top);
+		assert_int_equal(pipe(ready), 0);
+		other = fork();
+		assert_true(other >= 0);
+		if (other == 0)
+			_exit(write(ready[1], "", 1) != 1 || rein_tree_remove(AT_FDCWD, top, &err) < 0);
+		assert_int_equal(read(ready[0], &c, 1), 1);
+		close(ready[0]);
+		close(ready[1]);
+		assert_int_equal(rein_tree_remove(AT_FDCWD, top, &err), 0);
+		assert_int_equal(waitpid(other, &status, 0), other);
+		assert_int_equal(status, 0);
+		assert_int_equal(access(top, F_OK), -1);
+	}
 }
 
 /* Whoever empties the trash removes stores by the name of what lies there. */
@@ -293,6 +339,7 @@ static void what_is_being_begun_is_not_collected(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(two_may_remove_one_tree, make, clear),
 		cmocka_unit_test_setup_teardown(a_name_in_the_trash_is_in_use, make, clear),
 		cmocka_unit_test_setup_teardown(only_what_was_never_begun_is_collected, make, clear),
 		cmocka_unit_test_setup_teardown(what_is_being_begun_is_not_collected, make, clear),
