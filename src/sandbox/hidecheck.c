@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "sys/apart.h"
 
 #define DIRS_PER_THREAD 1000 /* about a millisecond of work; starting a thread takes 0.1 */
 #define FEW		64
@@ -204,11 +205,14 @@ struct rein_hidecheck *rein_hidecheck_start(const struct rein_hideindex_opts *o,
 	depth_first(x, c->order, c->order + x->ndirs, c->order + 2 * (size_t)x->ndirs);
 	add_worker(c);
 	while (c->nworkers < want) {
+		struct rein_hideworker *w = &c->worker[c->nworkers];
+
 		add_worker(c);
-		if (pthread_create(&c->worker[c->nworkers - 1].thread, NULL, help, &c->worker[c->nworkers - 1]) != 0) {
+		if (pthread_create(&w->thread, NULL, help, w) != 0) {
 			c->nworkers--;
 			break;
 		}
+		rein_set_thread_apart(w->thread);
 	}
 	c->threads = c->nworkers - 1;
 	return c;
