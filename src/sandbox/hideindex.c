@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking, making and keeping the index. Directories stand in breadth-first order: a parent before
- * its children, the children of one directory together and sorted, so that a changed directory's
- * new names find their old records by bisection.
+ * Making and keeping the index. Directories stand in breadth-first order: a parent before its
+ * children, the children of one directory together and in the order they were read in, so that
+ * another reading is compared without sorting.
  */
 #include "sandbox/hideindex.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/auto.h"
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/hidecheck.h"
 #include "sandbox/hidescan.h"
 #include "sandbox/viewhash.h"
 
 #define MAGIC		0x317844496e696552ull
-#define VERSION		3u
+#define VERSION		4u
 #define NONE		UINT32_MAX
 #define DIRS_MAX	(1u << 26)
-#define STRINGS_MAX	(1u << 31)
-#define THREADS_MAX	4
-#define DIRS_PER_THREAD 1000 /* about 2 ms of work; starting a thread takes 0.1 */
 
 struct header {
 	uint64_t magic;
@@ -143,6 +137,11 @@ void rein_hideindex_done(struct rein_hideindex *x)
 	*x = (struct rein_hideindex){0};
 }
 
+const char *rein_hideindex_name(const struct rein_hideindex *x, uint32_t dir)
+{
+	return rein_basename(x->strings + x->dirs[dir].path);
+}
+
 /* [H1] Anything unexpected is "no index". */
 static bool load(const struct rein_hideindex_opts *o, uint64_t rules, struct rein_hideindex *ret)
 {
@@ -229,223 +228,39 @@ static void save(const struct rein_hideindex_opts *o, uint64_t rules, struct rei
 		x->written = true;
 }
 
-/* ---- checking what is known ---- */
-
-static bool unchanged(const struct rein_hidedir *d, const struct statx *sx, uint64_t mount)
-{
-	if (d->flags & REIN_HIDEDIR_MOUNT)
-		return sx->stx_mnt_id != mount;
-	return !(d->flags & REIN_HIDEDIR_RACY) && sx->stx_mnt_id == mount &&
-	       sx->stx_ino == d->ino && sx->stx_ctime.tv_nsec == d->ctime_ns &&
-	       sx->stx_ctime.tv_sec == d->ctime_s && sx->stx_mtime.tv_nsec == d->mtime_ns &&
-	       sx->stx_mtime.tv_sec == d->mtime_s && S_ISDIR(sx->stx_mode);
-}
-
-struct check {
-	const struct rein_hideindex *x;
-	const uint32_t *order; /* depth first: neighbours share their path in the kernel's caches */
-	int root_fd;
-	uint64_t mount;
-	dev_t dev;
-	unsigned char *changed; /* one for each directory */
-	atomic_uint next; /* whoever is free takes the next few: one of us may have to wait for a processor */
-	atomic_uint nchanged;
-};
-
-#define FEW 64
-
-/* Who may read a directory changes without a trace in it, with the groups and rights of who asks. */
-static bool opened(const struct check *c, const struct rein_hidedir *d)
-{
-	const char *path = c->x->strings + d->path;
-
-	return (d->flags & REIN_HIDEDIR_CLOSED) && faccessat(c->root_fd, *path ? path : ".", R_OK, AT_EACCESS) == 0;
-}
-
-static bool known(const struct check *c, const struct rein_hidedir *d)
-{
-	struct statx sx;
-
-	if (rein_hidescan_look(c->root_fd, c->x->strings + d->path, &sx) < 0)
-		return errno == EACCES && (d->flags & REIN_HIDEDIR_BLIND);
-	return unchanged(d, &sx, c->mount) && !opened(c, d);
-}
-
-/*
- * The hot loop: one fstatat a directory, nothing else; it is a sixth cheaper than statx, and a
- * mount shows as another device or inode. Whatever is not plainly unchanged is looked at closely.
- */
-static void check_range(struct check *c, uint32_t from, uint32_t to)
-{
-	for (uint32_t k = from; k < to; k++) {
-		uint32_t i = c->order[k];
-		const struct rein_hidedir *d = &c->x->dirs[i];
-		const char *path = c->x->strings + d->path;
-		struct stat st;
-
-		if (*path && !(d->flags & (REIN_HIDEDIR_MOUNT | REIN_HIDEDIR_RACY | REIN_HIDEDIR_CLOSED)) &&
-		    fstatat(c->root_fd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
-		    st.st_ino == d->ino && st.st_dev == c->dev &&
-		    (uint32_t)st.st_ctim.tv_nsec == d->ctime_ns &&
-		    st.st_ctim.tv_sec == d->ctime_s &&
-		    (uint32_t)st.st_mtim.tv_nsec == d->mtime_ns && st.st_mtim.tv_sec == d->mtime_s)
-			continue;
-		if (known(c, d))
-			continue;
-		c->changed[i] = 1;
-		atomic_fetch_add(&c->nchanged, 1);
-	}
-}
-
-static void *check_some(void *arg)
-{
-	struct check *c = arg;
-	uint32_t from;
-
-	while ((from = atomic_fetch_add(&c->next, FEW)) < c->x->ndirs)
-		check_range(c, from, c->x->ndirs - from < FEW ? c->x->ndirs : from + FEW);
-	return NULL;
-}
-
-/* Depth-first order from the breadth-first array, by subtree sizes; no recursion. */
-static void depth_first(const struct rein_hideindex *x, uint32_t *order, uint32_t *size,
-			uint32_t *place)
-{
-	for (uint32_t i = 0; i < x->ndirs; i++)
-		size[i] = 1;
-	for (uint32_t i = x->ndirs; i-- > 1;)
-		size[x->dirs[i].parent] += size[i];
-	place[0] = 0;
-	for (uint32_t i = 0; i < x->ndirs; i++) {
-		const struct rein_hidedir *d = &x->dirs[i];
-		uint32_t at = place[i] + 1;
-
-		for (uint32_t c = d->first_child; c < d->first_child + d->nchild; c++) {
-			place[c] = at;
-			at += size[c];
-		}
-		order[place[i]] = i;
-	}
-}
-
-static unsigned thread_count(const struct rein_hideindex_opts *o, uint32_t ndirs)
-{
-	cpu_set_t cpus;
-	unsigned n = o->threads;
-
-	if (n == 0) {
-		n = ndirs / DIRS_PER_THREAD + 1;
-		if (n > 1 && sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
-		    n > (unsigned)CPU_COUNT(&cpus))
-			n = (unsigned)CPU_COUNT(&cpus);
-	}
-	return n > THREADS_MAX ? THREADS_MAX : n;
-}
-
-/* The number of directories that must be read again; UINT32_MAX when out of memory. */
-static uint32_t check_all(const struct rein_hideindex_opts *o, const struct rein_hideindex *x,
-			  const struct statx *root, unsigned char *changed)
-{
-	auto_free uint32_t *space = rein_calloc(x->ndirs, 3 * sizeof(*space));
-	unsigned n = thread_count(o, x->ndirs);
-	struct check check = {.x = x,
-			      .order = space,
-			      .root_fd = o->root_fd,
-			      .mount = root->stx_mnt_id,
-			      .changed = changed,
-			      .dev = makedev(root->stx_dev_major, root->stx_dev_minor)};
-	pthread_t helper[THREADS_MAX];
-	unsigned helpers = 0;
-
-	if (!space)
-		return NONE;
-	depth_first(x, space, space + x->ndirs, space + 2 * (size_t)x->ndirs);
-	while (helpers + 1 < n && pthread_create(&helper[helpers], NULL, check_some, &check) == 0)
-		helpers++;
-	check_some(&check);
-	while (helpers)
-		pthread_join(helper[--helpers], NULL);
-	return check.nchanged;
-}
-
-static const char *child_name(const struct rein_hideindex *x, uint32_t i)
-{
-	return rein_basename(x->strings + x->dirs[i].path);
-}
-
-/* Does the reading say what the index says, times apart? */
-static bool same_listing(const struct rein_hideindex *x, const struct rein_hidedir *d,
-			 const struct rein_hidescan *l)
-{
-	uint32_t mask = ~(uint32_t)REIN_HIDEDIR_RACY;
-
-	if ((d->flags & mask) != (l->flags & mask) || d->nchild != l->ndirs ||
-	    d->nmatch != l->nmatches || d->uid != l->sx.stx_uid || d->gid != l->sx.stx_gid)
-		return false;
-	for (uint32_t i = 0; i < d->nchild; i++)
-		if (!rein_streq(child_name(x, d->first_child + i), l->dirs[i]))
-			return false;
-	for (uint32_t i = 0; i < d->nmatch; i++) {
-		const struct rein_hidematch *m = &x->matches[d->first_match + i];
-
-		if (m->flags != l->matches[i].flags ||
-		    !rein_streq(x->strings + m->name, l->text.p + l->matches[i].name))
-			return false;
-	}
-	return true;
-}
-
-static void put_times(struct rein_hidedir *d, const struct rein_hidescan *l)
-{
-	d->ino = l->sx.stx_ino;
-	d->mtime_s = l->sx.stx_mtime.tv_sec;
-	d->mtime_ns = l->sx.stx_mtime.tv_nsec;
-	d->ctime_s = l->sx.stx_ctime.tv_sec;
-	d->ctime_ns = l->sx.stx_ctime.tv_nsec;
-	d->uid = l->sx.stx_uid;
-	d->gid = l->sx.stx_gid;
-	d->mode = l->sx.stx_mode;
-	d->flags = l->flags;
-}
+/* ---- what is known and still so ---- */
 
 /*
  * The common case after work in the tree: files came and went, but no directory and no secret did.
  * Then the old index holds, and is written again only when reading the changed ones every time
- * costs more than that. Returns 1 if it holds, 0 if not, -1 when out of memory.
+ * costs more than that.
  */
-static int still_holds(const struct rein_hideindex_opts *o, struct rein_hideindex *x,
-		       uint64_t mount, const unsigned char *changed, uint32_t nchanged)
+static int renew(const struct rein_hideindex_opts *o, struct rein_hideindex *x,
+		 const struct rein_hidecheck *c)
 {
-	bool keep = nchanged > 8 + x->ndirs / 128;
-	auto_(rein_hidescan_done) struct rein_hidescan l = {.text = REIN_BUF(STRINGS_MAX)};
-	auto_free struct rein_hidedir *fresh = NULL;
+	struct rein_hidedir *fresh;
 
-	if (keep) {
-		fresh = rein_calloc(x->ndirs, sizeof(*fresh));
-		if (!fresh)
-			return -1;
-		memcpy(fresh, x->dirs, (size_t)x->ndirs * sizeof(*fresh));
-	}
-	for (uint32_t i = 0; i < x->ndirs; i++) {
-		if (!changed[i])
-			continue;
-		if (rein_hidescan_read(o, mount, x->strings + x->dirs[i].path, &l) < 0)
-			return -1;
-		if (!same_listing(x, &x->dirs[i], &l))
-			return 0;
-		if (fresh)
-			put_times(&fresh[i], &l);
-	}
-	x->nread = nchanged;
-	if (fresh) {
-		x->owned[0] = take_ptr(fresh);
-		x->dirs = x->owned[0];
-		save(o, rein_hideindex_rules(o), x);
-	}
-	return 1;
+	x->nread = c->nchanged;
+	if (c->nchanged <= 8 + x->ndirs / 128)
+		return 0;
+	fresh = rein_calloc(x->ndirs, sizeof(*fresh));
+	if (!fresh)
+		return -1;
+	memcpy(fresh, x->dirs, (size_t)x->ndirs * sizeof(*fresh));
+	for (unsigned w = 0; w < c->nworkers; w++)
+		for (size_t i = 0; i < c->worker[w].n; i++)
+			fresh[c->worker[w].v[i].dir] = c->worker[w].v[i].now;
+	x->dirs = x->owned[0] = fresh;
+	save(o, rein_hideindex_rules(o), x);
+	return 0;
 }
 
 /* ---- making it anew, with the help of the old one ---- */
+
+struct child {
+	const char *name;
+	uint32_t dir;
+};
 
 struct maker {
 	const struct rein_hideindex_opts *o;
@@ -459,6 +274,8 @@ struct maker {
 	size_t nmatches, matches_cap;
 	struct rein_buf strings;
 	struct rein_hidescan l;
+	struct child *sorted; /* the old children of one directory, by name */
+	size_t nsorted, sorted_cap;
 	uint32_t nread;
 };
 
@@ -469,6 +286,7 @@ static void maker_done(struct maker *m)
 	rein_free(m->matches);
 	rein_buf_done(&m->strings);
 	rein_hidescan_done(&m->l);
+	rein_free(m->sorted);
 }
 
 static int add_dir(struct maker *m, uint32_t parent, const char *name, uint32_t origin)
@@ -505,7 +323,7 @@ static int copy_known(struct maker *m, uint32_t i, const struct rein_hidedir *d)
 	kept.first_match = (uint32_t)m->nmatches;
 	m->dirs[i] = kept;
 	for (uint32_t c = 0; c < d->nchild; c++)
-		if (add_dir(m, i, child_name(m->old, d->first_child + c), d->first_child + c) < 0)
+		if (add_dir(m, i, rein_hideindex_name(m->old, d->first_child + c), d->first_child + c) < 0)
 			return -1;
 	for (uint32_t c = 0; c < d->nmatch; c++) {
 		const struct rein_hidematch *match = &m->old->matches[d->first_match + c];
@@ -516,27 +334,35 @@ static int copy_known(struct maker *m, uint32_t i, const struct rein_hidedir *d)
 	return 0;
 }
 
-/* The old record of a child by name, or NONE. */
-static uint32_t origin_of(const struct maker *m, uint32_t parent, const char *name)
+static int by_name(const void *a, const void *b)
 {
-	const struct rein_hidedir *d;
-	uint32_t lo = 0, hi;
+	return strcmp(((const struct child *)a)->name, ((const struct child *)b)->name);
+}
 
-	if (parent == NONE)
-		return NONE;
-	d = &m->old->dirs[parent];
-	for (hi = d->nchild; lo < hi;) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		int c = strcmp(child_name(m->old, d->first_child + mid), name);
+/* The children that a directory had, for origin_of. */
+static int sort_children(struct maker *m, uint32_t dir)
+{
+	m->nsorted = 0;
+	for (uint32_t c = 0; dir != NONE && c < m->old->dirs[dir].nchild; c++) {
+		uint32_t at = m->old->dirs[dir].first_child + c;
 
-		if (c == 0)
-			return d->first_child + mid;
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
+		if (rein_grow(m->sorted, m->nsorted, m->sorted_cap) < 0)
+			return -1;
+		m->sorted[m->nsorted++] = (struct child){rein_hideindex_name(m->old, at), at};
 	}
-	return NONE;
+	if (m->nsorted > 1)
+		qsort(m->sorted, m->nsorted, sizeof(*m->sorted), by_name);
+	return 0;
+}
+
+/* The old record of a child by name, or NONE. */
+static uint32_t origin_of(const struct maker *m, const char *name)
+{
+	const struct child *c = m->nsorted ? bsearch(&(struct child){.name = name}, m->sorted, m->nsorted,
+						     sizeof(*m->sorted), by_name)
+					   : NULL;
+
+	return c ? c->dir : NONE;
 }
 
 static int read_new(struct maker *m, uint32_t i)
@@ -544,21 +370,23 @@ static int read_new(struct maker *m, uint32_t i)
 	struct rein_hidedir *d;
 
 	/* strings may move while names are added: read before, and by offset afterwards */
-	if (rein_hidescan_read(m->o, m->mount, m->strings.p + m->dirs[i].path, &m->l) < 0)
+	if (rein_hidescan_read(m->o, m->o->root_fd, m->mount, m->strings.p + m->dirs[i].path, &m->l) < 0 ||
+	    sort_children(m, m->origin[i]) < 0)
 		return -1;
 	m->nread++;
 	d = &m->dirs[i];
-	put_times(d, &m->l);
+	rein_hidescan_times(&m->l, d);
 	d->first_child = (uint32_t)m->ndirs;
 	d->nchild = (uint32_t)m->l.ndirs;
 	d->first_match = (uint32_t)m->nmatches;
-	d->nmatch = (uint32_t)m->l.nmatches;
-	for (size_t c = 0; c < m->l.ndirs; c++)
-		if (add_dir(m, i, m->l.dirs[c], origin_of(m, m->origin[i], m->l.dirs[c])) < 0)
+	d->nmatch = (uint32_t)(m->l.n - m->l.ndirs);
+	for (size_t c = 0; c < m->l.n; c++) {
+		const char *name = m->l.text.p + m->l.v[c].name;
+		bool enter = m->l.v[c].flags == REIN_HIDESCAN_DIR;
+
+		if ((enter ? add_dir(m, i, name, origin_of(m, name)) : add_match(m, name, m->l.v[c].flags)) < 0)
 			return -1;
-	for (size_t c = 0; c < m->l.nmatches; c++)
-		if (add_match(m, m->l.text.p + m->l.matches[c].name, m->l.matches[c].flags) < 0)
-			return -1;
+	}
 	return 0;
 }
 
@@ -591,8 +419,8 @@ static int make_index(const struct rein_hideindex_opts *o, const struct rein_hid
 					    .old = old,
 					    .changed = changed,
 					    .mount = mount,
-					    .strings = REIN_BUF(STRINGS_MAX),
-					    .l = {.text = REIN_BUF(STRINGS_MAX)}};
+					    .strings = REIN_BUF(REIN_HIDEINDEX_STRINGS),
+					    .l = {.text = REIN_BUF(REIN_HIDEINDEX_STRINGS)}};
 	struct rein_hideindex x = {0};
 
 	if (make(&m) < 0)
@@ -612,30 +440,29 @@ static int make_index(const struct rein_hideindex_opts *o, const struct rein_hid
 	return 0;
 }
 
+static void free_check(struct rein_hidecheck **c)
+{
+	rein_hidecheck_free(*c);
+}
+
 int rein_hideindex_get(const struct rein_hideindex_opts *o, struct rein_hideindex *ret,
 		       struct rein_err *err)
 {
 	auto_(rein_hideindex_done) struct rein_hideindex old = {0};
-	auto_free unsigned char *changed = NULL;
+	auto_(free_check) struct rein_hidecheck *check = NULL;
 	struct statx sx;
-	uint32_t nchanged;
-	int rc;
 
 	if (rein_hidescan_look(o->root_fd, "", &sx) < 0)
 		return rein_err_errno(err, "look at '%s'", o->real);
 	if (!load(o, rein_hideindex_rules(o), &old))
 		return make_index(o, NULL, NULL, sx.stx_mnt_id, ret, err);
-	changed = rein_calloc(old.ndirs, 1);
-	if (!changed)
+	check = rein_hidecheck_start(o, &old, &sx);
+	if (!check || rein_hidecheck_finish(check) < 0)
 		return rein_err_nomem(err);
-	nchanged = check_all(o, &old, &sx, changed);
-	if (nchanged == NONE)
+	if (check->differs)
+		return make_index(o, &old, check->changed, sx.stx_mnt_id, ret, err);
+	if (renew(o, &old, check) < 0)
 		return rein_err_nomem(err);
-	rc = nchanged ? still_holds(o, &old, sx.stx_mnt_id, changed, nchanged) : 1;
-	if (rc < 0)
-		return rein_err_nomem(err);
-	if (rc == 0)
-		return make_index(o, &old, changed, sx.stx_mnt_id, ret, err);
 	find_links(&old);
 	*ret = old;
 	old = (struct rein_hideindex){0};

@@ -50,7 +50,7 @@ struct rein_hidedir {
 	uint32_t mtime_ns, ctime_ns;
 	uint32_t path;	 /* offset into strings; relative to the tree, "" for the tree itself */
 	uint32_t parent; /* index; the tree itself is its own parent */
-	uint32_t first_child, nchild; /* children stand together, sorted by name */
+	uint32_t first_child, nchild; /* children stand together, as they were read */
 	uint32_t first_match, nmatch;
 	uint32_t uid, gid;
 	uint32_t mode;
@@ -75,6 +75,8 @@ struct rein_hideindex {
 	void *owned[3]; /* … or made: dirs, matches, strings */
 };
 
+#define REIN_HIDEINDEX_STRINGS ((size_t)1 << 31) /* all names together */
+
 struct rein_hideindex_opts {
 	const char *file;	     /* where it is kept; NULL keeps nothing */
 	const char *real;	     /* the tree, resolved */
@@ -88,6 +90,8 @@ struct rein_hideindex_opts {
 int rein_hideindex_get(const struct rein_hideindex_opts *opts, struct rein_hideindex *ret,
 		       struct rein_err *err);
 void rein_hideindex_done(struct rein_hideindex *x);
+/* The last component of a directory's path. */
+const char *rein_hideindex_name(const struct rein_hideindex *x, uint32_t dir);
 
 /*
  * The bytes of an index file as an index, without copying; false if anything is wrong with them.

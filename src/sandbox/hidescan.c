@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/glob.h"
 
-#define NONE	  UINT32_MAX
 #define PATH_ROOM (PATH_MAX - NAME_MAX - 2) /* longer: hidden as a whole */
 
 static bool named(struct rein_str want, const char *s, size_t n)
@@ -51,14 +50,12 @@ void rein_hidescan_done(struct rein_hidescan *l)
 {
 	rein_buf_done(&l->text);
 	rein_free(l->v);
-	rein_free(l->dirs);
-	rein_free(l->matches);
 }
 
 static void listing_clear(struct rein_hidescan *l)
 {
 	rein_buf_clear(&l->text);
-	l->n = l->ndirs = l->nmatches = 0;
+	l->n = l->ndirs = 0;
 	l->flags = l->git = 0;
 }
 
@@ -69,6 +66,7 @@ static int put(struct rein_hidescan *l, const char *name, size_t n, uint32_t fla
 	l->v[l->n].name = (uint32_t)l->text.n;
 	l->v[l->n].flags = flags;
 	l->n++;
+	l->ndirs += flags == REIN_HIDESCAN_DIR;
 	rein_buf_add(&l->text, name, n + 1);
 	return l->text.failed ? -1 : 0;
 }
@@ -179,47 +177,12 @@ static int entry(const struct rein_hideindex_opts *o, struct rein_hidescan *l, i
 		look_for_links(l, fd, name, directory);
 	if (directory && path_len + n > PATH_ROOM)
 		match = true; /* too deep to look into: hidden with all that is in it */
-	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, NONE) < 0)
+	else if (directory && !rein_hide_name_no_entry(name, n) && put(l, name, n, REIN_HIDESCAN_DIR) < 0)
 		return -1;
 	if (!match && !inner)
 		return 0;
 	return put(l, name, n,
 		   (directory ? REIN_HIDEMATCH_DIR : 0) | (match ? 0 : REIN_HIDEMATCH_INNER));
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int by_match(const void *a, const void *b, void *text)
-{
-	return strcmp((char *)text + ((const struct rein_hidematch *)a)->name,
-		      (char *)text + ((const struct rein_hidematch *)b)->name);
-}
-
-/* Split what was found into directories and matches, each sorted, so that readings compare. */
-static int sort_listing(struct rein_hidescan *l)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].flags == NONE) {
-			if (rein_grow(l->dirs, l->ndirs, l->dirs_cap) < 0)
-				return -1;
-			l->dirs[l->ndirs++] = l->text.p + l->v[i].name;
-		} else {
-			if (rein_grow(l->matches, l->nmatches, l->matches_cap) < 0)
-				return -1;
-			l->matches[l->nmatches++] = (struct rein_hidematch){.name = l->v[i].name,
-									    .flags = l->v[i].flags};
-		}
-	}
-	if (l->ndirs > 1)
-		qsort(l->dirs, l->ndirs, sizeof(*l->dirs), by_name);
-	if (l->nmatches > 1)
-		qsort_r(l->matches, l->nmatches, sizeof(*l->matches), by_match, l->text.p);
-	if (l->git == 7)
-		l->flags |= REIN_HIDEDIR_GIT;
-	return 0;
 }
 
 /* It is we who cannot read now; the box might, a moment later. */
@@ -246,6 +209,8 @@ static int read_names(const struct rein_hideindex_opts *o, struct rein_hidescan 
 		return -1;
 	if (n < 0)
 		l->flags |= REIN_HIDEDIR_CLOSED;
+	if (l->git == 7)
+		l->flags |= REIN_HIDEDIR_GIT;
 	return 0;
 }
 
@@ -261,7 +226,7 @@ static bool pruned(const struct rein_hideindex_opts *o, const struct statx *sx, 
 }
 
 /* [H3] Times first, then names. */
-int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
+int rein_hidescan_read(const struct rein_hideindex_opts *o, int root_fd, uint64_t mount, const char *path,
 		       struct rein_hidescan *l)
 {
 	uint64_t now = rein_clock_ns(CLOCK_REALTIME_COARSE);
@@ -270,7 +235,7 @@ int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, cons
 
 	listing_clear(l);
 	l->sx = (struct statx){0};
-	if (rein_hidescan_look(o->root_fd, path, &l->sx) < 0) {
+	if (rein_hidescan_look(root_fd, path, &l->sx) < 0) {
 		l->flags = REIN_HIDEDIR_BLIND | REIN_HIDEDIR_CLOSED;
 		l->sx = (struct statx){0};
 		return 0;
@@ -279,14 +244,25 @@ int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, cons
 		l->flags = REIN_HIDEDIR_MOUNT;
 	else if (pruned(o, &l->sx, path))
 		l->flags = REIN_HIDEDIR_PRUNED;
-	else if ((fd = openat(o->root_fd, *path ? path : ".",
+	else if ((fd = openat(root_fd, *path ? path : ".",
 			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		l->flags = REIN_HIDEDIR_CLOSED;
 	if (racy(&l->sx, now))
 		l->flags |= REIN_HIDEDIR_RACY;
 	if (fd < 0)
 		return (l->flags & REIN_HIDEDIR_CLOSED) && ran_out() ? -1 : 0;
-	if (read_names(o, l, fd, *path && rein_streq(name, "secrets"), strlen(path)) < 0)
-		return -1;
-	return sort_listing(l);
+	return read_names(o, l, fd, *path && rein_streq(name, "secrets"), strlen(path));
+}
+
+void rein_hidescan_times(const struct rein_hidescan *l, struct rein_hidedir *d)
+{
+	d->ino = l->sx.stx_ino;
+	d->mtime_s = l->sx.stx_mtime.tv_sec;
+	d->mtime_ns = l->sx.stx_mtime.tv_nsec;
+	d->ctime_s = l->sx.stx_ctime.tv_sec;
+	d->ctime_ns = l->sx.stx_ctime.tv_nsec;
+	d->uid = l->sx.stx_uid;
+	d->gid = l->sx.stx_gid;
+	d->mode = l->sx.stx_mode;
+	d->flags = l->flags;
 }

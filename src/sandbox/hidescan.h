@@ -8,28 +8,29 @@
 #include "base/buf.h"
 #include "sandbox/hideindex.h"
 
+#define REIN_HIDESCAN_DIR UINT32_MAX /* instead of a match's flags: a directory to enter */
+
 /* What one reading of a directory gave. Names lie in text, one after the other, terminated. */
 struct rein_hidescan {
 	struct statx sx;
 	uint32_t flags;
 	struct rein_buf text;
-	struct rein_hidematch *v; /* as they came; flags UINT32_MAX: a directory to enter */
+	struct rein_hidematch *v; /* directories to enter and matches, as they came; name: offset into text */
 	size_t n, cap;
-	const char **dirs; /* sorted names of the directories to enter */
-	size_t ndirs, dirs_cap;
-	struct rein_hidematch *matches; /* name: offset into text */
-	size_t nmatches, matches_cap;
+	size_t ndirs; /* of them directories to enter */
 	unsigned git; /* which of HEAD, objects, refs were seen */
 };
 
 /* statx of what the index keeps; path "" is fd itself. */
 int rein_hidescan_look(int fd, const char *path, struct statx *ret);
 /*
- * Read path below o->root_fd; mount is the tree's mount id. What cannot be read is in the flags; -1
- * only when out of memory or descriptors. May be used again and again.
+ * Read path below root_fd, which is the tree; mount is its mount id. What cannot be read is in the
+ * flags; -1 only when out of memory or descriptors. May be used again and again.
  */
-int rein_hidescan_read(const struct rein_hideindex_opts *o, uint64_t mount, const char *path,
+int rein_hidescan_read(const struct rein_hideindex_opts *o, int root_fd, uint64_t mount, const char *path,
 		       struct rein_hidescan *l);
+/* Inode, times, owner, mode and flags as they were read, into a record. */
+void rein_hidescan_times(const struct rein_hidescan *l, struct rein_hidedir *d);
 void rein_hidescan_done(struct rein_hidescan *l);
 
 #endif

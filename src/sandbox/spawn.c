@@ -21,6 +21,7 @@
 
 #include "base/auto.h"
 #include "sandbox/explain.h"
+#include "sys/apart.h"
 #include "sys/caps.h"
 #include "sys/passfd.h"
 #include "sys/raw.h"
@@ -187,23 +188,6 @@ static int give_order(int control, uint32_t flags, struct rein_err *err)
 	return 0;
 }
 
-/*
- * The scheduler likes to put a new process where its parent runs, and there it waits until we block, more
- * than a millisecond later. Whoever is there and may not stay is moved at once; then it may go anywhere again.
- */
-static void set_apart(pid_t pid)
-{
-	cpu_set_t all, others;
-	int here = sched_getcpu();
-
-	if (here < 0 || sched_getaffinity(0, sizeof(all), &all) < 0)
-		return;
-	others = all;
-	CPU_CLR(here, &others);
-	if (CPU_COUNT(&others) && sched_setaffinity(pid, sizeof(others), &others) == 0)
-		sched_setaffinity(pid, sizeof(all), &all);
-}
-
 /* Descriptors that were given hold their owner's memory: then we wait until they are in place. */
 static pid_t start(struct rein_spawn_child *c, uint32_t flags, int *pidfd)
 {
@@ -219,7 +203,7 @@ static pid_t start(struct rein_spawn_child *c, uint32_t flags, int *pidfd)
 	if (pid < 0)
 		c->sys = errno;
 	else if (!c->with)
-		set_apart(pid);
+		rein_set_apart(pid);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return pid;
 }

@@ -59,6 +59,65 @@ tree() {
 	[ "$before" = "$(tree .)" ]
 }
 
+# So many directories that several look at them at once.
+large_tree() {
+	mkdir $(seq -f 'd%g' 1 1100)
+	own
+	rein run -q --discard -- true
+	sleep 0.1
+}
+
+@test "a large tree: a secret put there before the run is not seen, however it came" {
+	large_tree
+	# made long ago, elsewhere on the same file system
+	mkdir "$D/in" "$D/instead" && echo s >"$D/in/.env" && echo s >"$D/instead/.env" && echo s >"$D/file"
+	own
+	sleep 0.1
+	ways=(
+		'echo s >d500/.env'
+		'mkdir -p d501/new/deep; echo s >d501/new/deep/.env'
+		'mv "$D/in" d502/'
+		'mv d503 "$D/away"; mv "$D/instead" d503'
+		'touch -r d504 "$D/times"; mv "$D/file" d504/x.key; touch -r "$D/times" d504'
+		'ln -s ../d506 d505/secrets; echo s >d506/password'
+		'echo s >.env'
+	)
+	for way in "${ways[@]}"; do
+		eval "$way"
+		run rein run -q --discard -- find . -name '.env*' -o -name '*.key' -o -name secrets -o -name password
+		[ "$status" = 0 ]
+		[ -z "$output" ]
+		find . -type f -delete
+		find . -type l -delete
+		rein run -q --discard -- true
+	done
+}
+
+@test "a large tree: of secrets that come all the time, only those are seen that came after the start" {
+	large_tree
+	$AS bash -c 'for ((i = 0; ; i++)); do
+		[ ! -e ../stop ] || exit 0
+		case $((i % 3)) in
+		0) p=d$((RANDOM % 1100 + 1))/.env.$i; echo s >$p ;;
+		1) p=n$i/.env.$i; mkdir n$i; echo s >$p ;;
+		2) p=m$i/.env.$i; mkdir ../m$i; echo s >../m$i/.env.$i; mv ../m$i . ;;
+		esac
+		echo "$p ${EPOCHREALTIME/./}" >>../came
+		sleep 0.002
+	done' &
+	for _ in $(seq 12); do
+		start=${EPOCHREALTIME/./}
+		rein run -q --discard --writable -- find . -name '.env*' >"$D/found"
+		sed "s|^./|$start |" "$D/found" >>"$D/seen"
+	done
+	touch "$D/stop"
+	wait
+	[ "$(wc -l <"$D/came")" -gt 12 ]
+	awk 'NR == FNR { came[$1] = $2; next } came[$2] < $1 { print "seen:", $2; bad = 1 } END { exit bad }' "$D/came" "$D/seen"
+	run rein run -q --discard -- find . -name '.env*'
+	[ -z "$output" ]
+}
+
 @test "an agent may make such a file itself, and it is committed" {
 	run rein run -q --commit -- sh -c 'echo mine >.env; cat .env'
 	[ "$status" = 0 ]

@@ -535,6 +535,119 @@ static void running_out_of_descriptors_is_a_failure(void **state)
 	assert_true(rc < 0);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What an index says, as one text: every directory and every match, sorted. */
+static char *said(const struct rein_hideindex *x)
+{
+	auto_strlist struct rein_strlist l = {0};
+	struct rein_buf b = REIN_BUF((size_t)1 << 24);
+
+	for (uint32_t n = 0; n < x->ndirs; n++) {
+		const struct rein_hidedir *d = &x->dirs[n];
+		const char *path = x->strings + d->path;
+
+		assert_int_equal(rein_strlist_take(&l, rein_asprintf("%s/", path)), 0);
+		for (uint32_t i = 0; i < d->nmatch; i++) {
+			const struct rein_hidematch *m = &x->matches[d->first_match + i];
+			char *text = rein_asprintf("%s/%s %x", path, x->strings + m->name, m->flags);
+
+			assert_int_equal(rein_strlist_take(&l, text), 0);
+		}
+	}
+	qsort(l.v, l.n, sizeof(*l.v), by_text);
+	for (size_t i = 0; i < l.n; i++) {
+		rein_buf_add(&b, l.v[i], strlen(l.v[i]));
+		rein_buf_add(&b, "\n", 1);
+	}
+	rein_buf_add(&b, "", 1);
+	assert_false(b.failed);
+	return b.p;
+}
+
+static char *ask(const struct rein_hideindex_opts *o)
+{
+	auto_(rein_hideindex_done) struct rein_hideindex x = {0};
+	struct rein_err err = {0};
+
+	if (rein_hideindex_get(o, &x, &err) < 0)
+		fail_msg("%s", err.msg);
+	return said(&x);
+}
+
+/* Something comes, goes or moves somewhere in the tree; also what cannot be done is tried. */
+static void disturb(unsigned *seed)
+{
+	static const char *const names[] = {"plain", ".env", "x.key", "secrets", "e0", "e1", "e2"};
+	char a[128], b[128], full[2][PATH_MAX];
+
+	snprintf(a, sizeof(a), "ws/d%d/e%d/%s", rand_r(seed) % 80, rand_r(seed) % 3,
+		 names[(unsigned)rand_r(seed) % ARRAY_SIZE(names)]);
+	snprintf(b, sizeof(b), "ws/d%d/%s", rand_r(seed) % 80, names[(unsigned)rand_r(seed) % ARRAY_SIZE(names)]);
+	snprintf(full[0], PATH_MAX, "%s", at(a));
+	snprintf(full[1], PATH_MAX, "%s", at(b));
+	switch (rand_r(seed) % 7) {
+	case 0:
+	case 1:
+		close(open(full[0], O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+		break;
+	case 2:
+		dir(b);
+		break;
+	case 3:
+		remove(full[0]);
+		break;
+	case 4:
+		rename(full[0], full[1]);
+		break;
+	case 5:
+		rename(full[1], full[0]);
+		break;
+	case 6: /* the same names in another order, on some file systems */
+		if (rmdir(full[1]) == 0)
+			mkdir(full[1], 0755);
+		break;
+	}
+}
+
+/* Whatever happened between two looks, right before the second or long ago: both ways say the same. */
+static void what_is_known_is_what_is_there(void **state)
+{
+	struct rein_hideindex_opts known = {0}, fresh;
+	char real[PATH_MAX], kept[PATH_MAX], name[64];
+	unsigned seed = 20261118;
+
+	(void)state;
+	for (int i = 0; i < 80 * 3; i++) {
+		snprintf(name, sizeof(name), "ws/d%d/e%d/f", i / 3, i % 3);
+		file(name);
+	}
+	snprintf(real, sizeof(real), "%s", at("ws"));
+	snprintf(kept, sizeof(kept), "%s", at("state/x"));
+	known.real = real;
+	known.file = kept;
+	known.root_fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fresh = known;
+	fresh.file = NULL;
+	for (int round = 0; round < 150; round++) {
+		auto_free char *want = NULL, *got = NULL;
+
+		if (round % 50 == 0)
+			wait_out_the_grain();
+		/* mostly few: the index is used; sometimes so many that it is written again */
+		for (int n = round % 20 ? rand_r(&seed) % 4 : 60; n > 0; n--)
+			disturb(&seed);
+		known.threads = (unsigned)round % 4 + 1;
+		got = ask(&known);
+		want = ask(&fresh);
+		assert_string_equal(got, want);
+	}
+	close(known.root_fd);
+}
+
 static char *index_path(void)
 {
 	static char path[PATH_MAX];
@@ -1069,6 +1182,7 @@ int main(void)
 		IN_TREE(a_closed_directory_is_looked_at_again),
 		IN_TREE(running_out_of_descriptors_is_a_failure),
 		IN_TREE(renamed_secrets_and_directories_are_found),
+		IN_TREE(what_is_known_is_what_is_there),
 		IN_TREE(a_directory_is_read_when_its_mount_is_gone),
 		IN_TREE(a_place_of_others_holds_no_mask),
 		IN_TREE(an_index_of_others_is_not_used),
