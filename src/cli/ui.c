@@ -84,10 +84,12 @@ void rein_ui_outlive_readers(void)
 {
 	/* caught, not ignored: what is executed has it as it was */
 	const struct sigaction caught = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+	static const int by_writing[] = {SIGPIPE, SIGXFSZ}; /* nobody reads; a limit of one's shell (ulimit -f) */
 	struct sigaction was;
 
-	if (sigaction(SIGPIPE, NULL, &was) == 0 && was.sa_handler == SIG_DFL)
-		sigaction(SIGPIPE, &caught, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(by_writing); i++)
+		if (sigaction(by_writing[i], NULL, &was) == 0 && was.sa_handler == SIG_DFL)
+			sigaction(by_writing[i], &caught, NULL);
 }
 
 void rein_say(const char *fmt, ...)

@@ -20,7 +20,7 @@ const char *rein_ui(FILE *f, enum rein_colour c);
 const char *rein_ui_off(FILE *f);
 unsigned rein_ui_width(FILE *f); /* columns, of the terminal or $COLUMNS; 0: any number */
 
-/* Of a verb that changes something: it is not ended because nobody reads what it says. */
+/* Of a verb that changes something: it is not ended because nobody reads what it says, or a file may not grow. */
 void rein_ui_outlive_readers(void);
 
 void rein_say(const char *fmt, ...) REIN_PRINTF(1, 2);	/* "rein: …" on stderr */

@@ -529,6 +529,14 @@ small_disk() {
 	cd "$W"
 }
 
+@test "what the caller's shell lets files grow to is told, and ends nothing half way" {
+	echo 1 >a
+	run -125 bash -c 'ulimit -f 1; rein run --commit -- sh -c "echo 2 >a"'
+	has "$output" "File too large"
+	eq a 1 "$(cat a)"
+	run -153 rein run --discard -q -- sh -c 'ulimit -f 1; exec head -c 9000 /dev/zero >b'
+}
+
 @test "commit --except: a path of any length is left out" {
 	cat >deep.py <<-'EOF'
 		import os
