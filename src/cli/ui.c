@@ -37,6 +37,11 @@ bool rein_ui_utf8(void)
 	return known > 0;
 }
 
+bool rein_ui_on_screen(void)
+{
+	return pager || isatty(STDOUT_FILENO);
+}
+
 static bool coloured(FILE *f)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM"), *force = getenv("CLICOLOR_FORCE");

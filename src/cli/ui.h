@@ -60,6 +60,8 @@ const char *rein_special_type(const struct rein_change *x);
 /* "3 modified, 12 created, 1 deleted". */
 void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s);
 
+/* Does a terminal show what is printed, also through a pager? Whether in colour is another question. */
+bool rein_ui_on_screen(void);
 /* Send stdout through $PAGER when it is a terminal; rein_ui_page_end waits for it. */
 void rein_ui_page(bool wanted);
 void rein_ui_page_end(void);

@@ -211,6 +211,18 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	hasnt "$output" PAGED
 }
 
+@test "the pager: a file's bytes drive no terminal, in colour or without" {
+	local with
+	q sh -c 'printf "\033]0;title\007text\n" >a'
+	for with in TERM=xterm TERM=dumb NO_COLOR=1; do
+		run -0 on_tty -- env "$with" REIN_PAGER='sed s/^/:/' rein diff
+		has "$output" '\x1b]0;title\x07text'
+		hasnt "$output" $'\e]'
+	done
+	# a patch is the bytes themselves
+	rein diff | grep -q $'^+\e]0;title\a'
+}
+
 @test "the pager: who leaves it early, looks twice or has none is told everything else all the same" {
 	seq 100000 >many
 	q touch b
