@@ -646,6 +646,27 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	if [ $before = 0 ]; then rm -rf "/dev/shm/.rein-$(id -u)"; fi
 }
 
+@test "directories in each other cost the box little, and Rein no more memory than it has for that" {
+	# twice 256 MiB and what it has besides; without an end to it, as much as the square of the depth
+	cat >"$T/deep.py" <<-'END'
+	import os, sys
+	fd = os.open(".", os.O_DIRECTORY)
+	for i in range(int(sys.argv[1])):
+	    os.mkdir(sys.argv[2], dir_fd=fd)
+	    last, fd = fd, os.open(sys.argv[2], os.O_DIRECTORY, dir_fd=fd)
+	    os.close(last)
+	END
+	run -125 rein run --commit -- python3 "$T/deep.py" 1800 "$(printf '%0255d' 0)"
+	has "$output" "the paths of what changed take more than 256 MiB"
+	has "$output" "nothing is kept"
+	eq ls "" "$(ls)"
+	eq none "" "$(rein log --ids)"
+	q python3 "$T/deep.py" 1500 d
+	[ -d d/d/d ]
+	rein undo -q
+	eq ls "" "$(ls)"
+}
+
 @test "names of any bytes, deep trees, many files" {
 	local bad=$'bad\xff\xfename' nl=$'new\nline' long
 	long=$(printf 'x%.0s' {1..255})
