@@ -564,6 +564,15 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	run -125 rein run --discard --env-file vars -- sh -c 'echo $A'
 	has "$output" "is a symbolic link in a tree that may change"
 	eq env b "$(rein run -q --discard --env-file <(echo A=b) -- sh -c 'echo $A')"
+	# nor which secret goes out
+	echo 0123456789abcdef >"$HOME/.ssh/long"
+	q ln -s "$HOME/.ssh/long" token
+	run -125 rein run --discard --allow-host a.example --credential T=file:token,host=a.example -- true
+	has "$output" "is a symbolic link in a tree that may change"
+	printf 'version: 1\nnetwork:\n  credentials: ["T=file:%s/token,host=a.example"]\n' "$W" >"$HOME/.config/rein/policy.yaml"
+	run -125 rein run --discard --allow-host a.example -- true
+	has "$output" "is a symbolic link in a tree that may change"
+	rm "$HOME/.config/rein/policy.yaml"
 	# what a person made, where no command writes, is theirs
 	ln -s "$W/plain" "$HOME/mine"
 	run -0 rein run -q --discard --ro "$HOME/mine" -- true
