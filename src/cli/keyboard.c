@@ -162,11 +162,12 @@ int rein_ui_key_until(const char *question, uint64_t until_ns)
 
 /*
  * What every terminal understands or passes over. In this order: an unfinished string ends, which would swallow what we
- * say; the other screen goes, and with it what was kept for this one; then the looks of letters, the part of the screen
- * that is written to (which moves the cursor, so that it is kept), and what else makes text or keys something else.
+ * say; the other screen goes (47, because 1049 puts the cursor elsewhere, even on this one); then the looks of letters,
+ * the part of the screen that is written to (which moves the cursor, so that it is kept), and what else makes text or
+ * keys something else.
  */
 static const char screen_back[] = "\x1b\\"
-				  "\x1b" "7\x1b[?1049l"
+				  "\x1b[?47l"
 				  "\x1b[0m\x1b(B\x0f"
 				  "\x1b" "7\x1b[r\x1b[?6l\x1b[?69l\x1b" "8"
 				  "\x1b[2;4;20l\x1b[?7;25h"

@@ -53,8 +53,9 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	has "$said" "created"
 	said=${said%%created*}
 	has "$said" $'\e\\' # the string that would swallow the rest ends
-	has "$said" $'\e[?1049l'
-	has "${said#*$'\e[?1049l'}" $'\e[0m'
+	has "$said" $'\e[?47l'
+	hasnt "$said" 1049 # it would put the cursor where a program like vim found it
+	has "${said#*$'\e[?47l'}" $'\e[0m'
 	has "$said" $'\e[r'
 	# who only prints leaves nothing to be put right, and a terminal that is none is left alone
 	run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >a; echo text'
