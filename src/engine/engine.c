@@ -123,7 +123,8 @@ void rein_run_done(struct rein_run *r)
 	rein_policy_free(take_ptr(r->policy));
 }
 
-static int check_files(const struct rein_run *r, const char *option, const struct rein_strlist *files, struct rein_err *err)
+static int check_files(const struct rein_run *r, const char *option, const struct rein_strlist *files,
+		       struct rein_err *err)
 {
 	for (size_t i = 0; i < files->n; i++) {
 		const char *file = files->v[i];
