@@ -383,7 +383,7 @@ void effect_attr(struct ctx *cx, const struct field *f, bool recursive, bool bad
 		why = "changes mode or owner of a protected path";
 	} else if (bad_mode) {
 		level = REIN_LEVEL_DANGEROUS;
-		why = "gives everybody access, or runs as the owner";
+		why = "gives everybody access or nobody any, or runs as the owner";
 	} else if (s.place == PLACE_UNKNOWN && recursive) {
 		level = REIN_LEVEL_DANGEROUS;
 		why = "changes a tree that is not known";

@@ -83,7 +83,7 @@ static int emit(void *ctx, enum rein_text_kind kind, const char *p, size_t n)
 				  : kind == REIN_TEXT_HEADER  ? REIN_BOLD
 							      : REIN_PLAIN;
 	bool nl = n && p[n - 1] == '\n';
-	bool tty = isatty(STDOUT_FILENO) || *rein_ui(stdout, REIN_BOLD);
+	bool tty = rein_ui_on_screen() || *rein_ui(stdout, REIN_BOLD);
 
 	(void)ctx;
 	fputs(rein_ui(stdout, colour), stdout);

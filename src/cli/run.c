@@ -319,7 +319,10 @@ int rein_cli_run(int argc, char **argv)
 	o.announce = rein_asker_announce;
 	if (a.fate.approve || rein_fate_has_person(&common))
 		o.ask = rein_asker_ask;
-	if (rein_engine_run(&e, &o, &r, &err) < 0)
+	status = rein_engine_run(&e, &o, &r, &err);
+	if (r.result.painted && !common.quiet && !common.json)
+		rein_ui_screen_back();
+	if (status < 0)
 		status = report_refusal(&r, &o, &common, argv + first, &err);
 	else
 		status = finish(&e, &a, &common, &o, &r);

@@ -7,13 +7,11 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +35,11 @@ bool rein_ui_utf8(void)
 		known = rein_streq(nl_langinfo(CODESET), "UTF-8") ? 1 : -1;
 	}
 	return known > 0;
+}
+
+bool rein_ui_on_screen(void)
+{
+	return pager || isatty(STDOUT_FILENO);
 }
 
 static bool coloured(FILE *f)
@@ -157,88 +160,6 @@ int rein_fail_last(const struct rein_err *err, bool json)
 	if (json)
 		json_failure(err, stderr);
 	return rein_code_exit(err->code);
-}
-
-static volatile sig_atomic_t came;
-
-static void on_signal(int sig)
-{
-	came = sig;
-}
-
-/* Who is told to end while a question stands there ends afterwards: a terminal must not be left without echo. */
-static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-
-static void catch_signals(struct sigaction old[ARRAY_SIZE(ending)])
-{
-	struct sigaction on = {.sa_handler = on_signal}; /* without SA_RESTART: the read must end */
-
-	came = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(ending); i++) {
-		sigaction(ending[i], NULL, &old[i]);
-		if (old[i].sa_handler != SIG_IGN)
-			sigaction(ending[i], &on, NULL);
-	}
-}
-
-static void let_signals_be(const struct sigaction old[ARRAY_SIZE(ending)])
-{
-	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
-		sigaction(ending[i], &old[i], NULL);
-	if (came)
-		raise(came);
-}
-
-/* false: the time is over. */
-static bool wait_key(int tty, uint64_t until_ns)
-{
-	for (;;) {
-		struct pollfd p = {.fd = tty, .events = POLLIN};
-		const uint64_t now = rein_mono_ns();
-		const struct timespec left = {(time_t)((until_ns - now) / REIN_NS_PER_S),
-					      (long)((until_ns - now) % REIN_NS_PER_S)};
-		int n;
-
-		if (until_ns && now >= until_ns)
-			return false;
-		n = ppoll(&p, 1, until_ns ? &left : NULL, NULL);
-		if (came || n > 0 || (n < 0 && errno != EINTR))
-			return true; /* reading tells what is wrong */
-	}
-}
-
-int rein_ui_key(const char *question)
-{
-	return rein_ui_key_until(question, 0);
-}
-
-int rein_ui_key_until(const char *question, uint64_t until_ns)
-{
-	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
-	struct sigaction handlers[ARRAY_SIZE(ending)];
-	struct termios old, raw;
-	char c = 'k';
-
-	fflush(stderr);
-	if (tty < 0 || tcgetattr(tty, &old) < 0)
-		return 'k';
-	raw = old;
-	/* without ISIG ^C is a key, and an answer */
-	raw.c_lflag &= (tcflag_t) ~(ICANON | ECHO | ISIG);
-	raw.c_cc[VMIN] = 1;
-	raw.c_cc[VTIME] = 0;
-	catch_signals(handlers);
-	/* flush first, then ask: what is typed after the question counts */
-	tcsetattr(tty, TCSAFLUSH, &raw);
-	fputs(question, stderr);
-	if (!wait_key(tty, until_ns))
-		c = '\0';
-	while (c && !came && read(tty, &c, 1) < 0 && errno == EINTR)
-		;
-	tcsetattr(tty, TCSANOW, &old);
-	fprintf(stderr, "%c\n", c >= ' ' ? c : '-');
-	let_signals_be(handlers);
-	return c;
 }
 
 /* A few results may be alive at once, as arguments of one call. */

@@ -31,12 +31,17 @@ int rein_fail(const struct rein_err *err, bool json);
 int rein_fail_last(const struct rein_err *err, bool json);
 
 /*
- * Ask, and take one key without waiting for Enter; 'k' where there is no terminal. A signal that ends the process does so
- * when the terminal is as it was.
+ * Ask, and take one key without waiting for Enter; 'k' where there is no terminal. What comes in company is no key: a
+ * terminal's answer to what a command asked it. A signal that ends the process does so when the terminal is as it was.
  */
 int rein_ui_key(const char *question);
 /* The same, until then (rein_mono_ns; 0: for ever): 0, nobody answered. */
 int rein_ui_key_until(const char *question, uint64_t until_ns);
+/*
+ * The terminal as text is read on it, after a command that did more to it than print: what is said from here on is seen, as
+ * it is said.
+ */
+void rein_ui_screen_back(void);
 
 /* Static buffers, a few at a time. */
 const char *rein_ui_path(const char *path);    /* escaped */
@@ -55,6 +60,8 @@ const char *rein_special_type(const struct rein_change *x);
 /* "3 modified, 12 created, 1 deleted". */
 void rein_ui_summary(struct rein_buf *b, const struct rein_summary *s);
 
+/* Does a terminal show what is printed, also through a pager? Whether in colour is another question. */
+bool rein_ui_on_screen(void);
 /* Send stdout through $PAGER when it is a terminal; rein_ui_page_end waits for it. */
 void rein_ui_page(bool wanted);
 void rein_ui_page_end(void);

@@ -20,8 +20,15 @@
 #include "sys/file.h"
 #include "sys/tree.h"
 
+/*
+ * Of all paths of a tree together. A path is as long as its directories are deep, so that a few thousand directories in
+ * each other, which cost the box nothing, have paths that nobody has the memory for; two million files have not.
+ */
+#define PATHS_MAX ((size_t)256 << 20)
+
 struct scan {
 	struct rein_changes *out;
+	size_t paths;
 	uint32_t root;
 	int64_t begin_ns;
 	const struct rein_linked_list *linked;
@@ -66,8 +73,16 @@ static struct rein_change *add(struct scan *s, const char *path, int kind, bool 
 			       const struct rein_fp *before, const struct rein_fp *after,
 			       struct rein_err *err)
 {
-	struct rein_change *x = rein_changes_add(s->out, s->root, rein_strdup(path));
+	struct rein_change *x;
 
+	s->paths += strlen(path) + 1;
+	if (s->paths > PATHS_MAX) {
+		rein_err_set(err, REIN_E_LIMIT,
+			     "the paths of what changed take more than %zu MiB, too much to be looked at: nothing is kept",
+			     PATHS_MAX >> 20);
+		return NULL;
+	}
+	x = rein_changes_add(s->out, s->root, rein_strdup(path));
 	if (!x) {
 		rein_err_nomem(err);
 		return NULL;
@@ -491,7 +506,7 @@ int rein_scan(const struct rein_root *root, uint32_t index, int64_t begin_ns,
 	auto_close int upper = open(root->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int real = open(root->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int mask = root->mask ? open(root->mask, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	struct scan s = {out, index, begin_ns, linked};
+	struct scan s = {.out = out, .root = index, .begin_ns = begin_ns, .linked = linked};
 	struct layers l = {upper, real, mask};
 	struct rein_fp up_fp, real_fp;
 

@@ -97,6 +97,8 @@ static int from_file(struct rein_run *r, const char *name, struct rein_net_crede
 		return rein_err_nomem(err);
 	if (fd < 0 || fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && !real))
 		return rein_err_errno(err, "credential %s: open '%s'", c->name, path);
+	if (rein_strlist_add(&r->credential_files, path) < 0)
+		return rein_err_nomem(err);
 	while (n < sizeof(text)) {
 		ssize_t got = read(fd, text + n, sizeof(text) - n);
 
@@ -191,6 +193,7 @@ void rein_credentials_done(struct rein_run *r)
 		explicit_bzero(r->credentials, r->ncredentials * sizeof(*r->credentials));
 	rein_free(take_ptr(r->credentials));
 	rein_strlist_done(&r->credential_vars);
+	rein_strlist_done(&r->credential_files);
 }
 
 int rein_credentials_word(const char *word, struct rein_err *err)

@@ -123,22 +123,30 @@ void rein_run_done(struct rein_run *r)
 	rein_policy_free(take_ptr(r->policy));
 }
 
+static int check_files(const struct rein_run *r, const char *option, const struct rein_strlist *files,
+		       struct rein_err *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const char *file = files->v[i];
+		auto_free char *full = file[0] == '/' ? rein_strdup(file) : rein_asprintf("%s/%s", r->view.cwd, file);
+
+		if (!full)
+			return rein_err_nomem(err);
+		if (rein_view_way(&r->view, option, full, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 /* What else is named by its path, and would be somebody else's choice behind a link in a tree. */
 static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < o->sockets.n; i++)
 		if (rein_view_way(&r->view, "--allow-socket", o->sockets.v[i], err) < 0)
 			return -err->code;
-	for (size_t i = 0; i < o->env_file.n; i++) {
-		const char *file = o->env_file.v[i];
-		auto_free char *full = file[0] == '/' ? rein_strdup(file) : rein_asprintf("%s/%s", r->view.cwd, file);
-
-		if (!full)
-			return rein_err_nomem(err);
-		if (rein_view_way(&r->view, "--env-file", full, err) < 0)
-			return -err->code;
-	}
-	return 0;
+	if (check_files(r, "--env-file", &o->env_file, err) < 0)
+		return -err->code;
+	return check_files(r, "the credential file", &r->credential_files, err);
 }
 
 static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,

@@ -113,6 +113,7 @@ struct rein_run {
 	struct rein_net_credential *credentials; /* room for so many; network says how many there are */
 	size_t ncredentials;
 	struct rein_strlist credential_vars; /* variables that hold one, and are not passed on */
+	struct rein_strlist credential_files; /* files that do, as they were named */
 	struct rein_judgement judged;
 	struct rein_trail trail;
 	struct rein_strlist canary; /* the options' and the policy's */

@@ -110,6 +110,7 @@ int rein_validate(struct rein_engine *e, const struct rein_run_opts *o, struct r
 			rc = rein_engine_launch_(e, &once, r, err);
 		else if (rc > 0)
 			break;
+		first.painted = first.painted || r->result.painted; /* on the same terminal */
 		if (rc < 0) {
 			object_to_silence(r, l->v[i], err);
 			rc = 1;

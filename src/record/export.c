@@ -103,6 +103,19 @@ static void jsonl(struct rein_buf *b, uint64_t line, struct rein_str text,
 	rein_buf_char(b, '\n');
 }
 
+/*
+ * How many bytes here drive a terminal, on which such a file is looked at, and are nothing that its format has a way to
+ * say: 0, 1, or 2 in UTF-8. What they were is in the other formats.
+ */
+static size_t control_at(struct rein_str s, size_t i)
+{
+	unsigned char c = (unsigned char)s.p[i];
+
+	if (c < 0x20 || c == 0x7f)
+		return 1;
+	return c == 0xc2 && i + 1 < s.n && (unsigned char)s.p[i + 1] < 0xa0 ? 2 : 0;
+}
+
 /* --- csv ------------------------------------------------------------------------------------ */
 
 static void csv_text(struct rein_buf *b, struct rein_str s)
@@ -114,9 +127,12 @@ static void csv_text(struct rein_buf *b, struct rein_str s)
 	if (formula)
 		rein_buf_char(b, '\'');
 	for (size_t i = 0; i < s.n; i++) {
+		const size_t control = s.p[i] && strchr("\n\r\t", s.p[i]) ? 0 : control_at(s, i);
+
 		if (s.p[i] == '"')
 			rein_buf_char(b, '"');
-		rein_buf_char(b, s.p[i] ? s.p[i] : ' ');
+		rein_buf_char(b, control ? ' ' : s.p[i]);
+		i += control > 1;
 	}
 	rein_buf_char(b, '"');
 }
@@ -172,14 +188,16 @@ static void csv(struct rein_buf *b, uint64_t line, struct rein_str text,
 static void cef_text(struct rein_buf *b, struct rein_str s, const char *special)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
+		const char c = s.p[i];
+		const size_t control = control_at(s, i);
 
 		if (c == '\n' || c == '\r')
 			rein_buf_cstr(b, "\\n");
-		else if (c && strchr(special, c))
+		else if (!control && strchr(special, c))
 			rein_buf_printf(b, "\\%c", c);
 		else
-			rein_buf_char(b, c ? c : ' ');
+			rein_buf_char(b, control ? ' ' : c);
+		i += control > 1;
 	}
 }
 
@@ -236,11 +254,13 @@ static void sd_pair(struct rein_buf *b, const char *key, struct rein_str v)
 		return;
 	rein_buf_printf(b, " %s=\"", key);
 	for (size_t i = 0; i < v.n; i++) {
-		char c = v.p[i];
+		const char c = v.p[i];
+		const size_t control = control_at(v, i);
 
 		if (c == '"' || c == '\\' || c == ']')
 			rein_buf_char(b, '\\');
-		rein_buf_char(b, (unsigned char)c < 0x20 ? ' ' : c);
+		rein_buf_char(b, control ? ' ' : c);
+		i += control > 1;
 	}
 	rein_buf_char(b, '"');
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See relay.h. Bytes are moved as they come, never looked at. */
+/* See relay.h. Bytes are moved as they come. */
 #include "sandbox/relay.h"
 
 #include <errno.h>
@@ -157,6 +157,21 @@ static bool flush(int fd, char *buf, size_t *n)
 	return true;
 }
 
+/*
+ * What can change how a terminal shows the text after it: an escape, or one of 8 bits; another set of letters. In text that
+ * is not English there are such bytes, too, and then it is put right for nothing.
+ */
+static bool paints(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c == 0x1b || c == 0x0e || (c >= 0x80 && c < 0xa0))
+			return true;
+	}
+	return false;
+}
+
 static void from_box(struct rein_relay *r)
 {
 	ssize_t n = read(r->master, r->to_user, sizeof(r->to_user));
@@ -164,6 +179,7 @@ static void from_box(struct rein_relay *r)
 	if (n > 0) {
 		r->to_user_n = (size_t)n;
 		r->carried += (uint64_t)n;
+		r->painted = r->painted || paints(r->to_user, r->to_user_n);
 		if (r->tap)
 			r->tap(r->tap_arg, r->to_user, r->to_user_n);
 		return;

@@ -31,6 +31,7 @@ struct rein_relay {
 	char to_box[4096], to_user[32768];
 	size_t to_box_n, to_user_n;
 	uint64_t carried; /* bytes that came out of the box */
+	bool painted;	  /* among them what drives a terminal */
 	void (*tap)(void *arg, const char *p, size_t n); /* sees them, too; or NULL */
 	void *tap_arg;
 };

@@ -246,6 +246,30 @@ print(sorted(n for i, n in socket.if_nameindex()))'
 	eq network $'refused\nrefused\n'"['lo']" "$output"
 }
 
+@test "message queues work, and are the box's own" {
+	cat >"$T/mq.py" <<-'END'
+	import ctypes, os, sys
+	c = ctypes.CDLL(None, use_errno=True)
+	def must(rc):
+	    if rc < 0:
+	        sys.exit(os.strerror(ctypes.get_errno()))
+	    return rc
+	name = b"/rein-test-" + sys.argv[1].encode()
+	q = must(c.mq_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600, None))
+	must(c.mq_send(q, b"hello", 5, 1))
+	text = ctypes.create_string_buffer(8192)
+	n = must(c.mq_receive(q, text, 8192, None))
+	print(text.raw[:n].decode())
+	if len(sys.argv) < 3:
+	    must(c.mq_unlink(name))
+	END
+	python3 "$T/mq.py" "$$" || skip "this machine has none"
+	eq works hello "$(rein run -q --discard -- python3 "$T/mq.py" "$$")"
+	eq works hello "$(rein run -q --discard -- python3 "$T/mq.py" "$$" leave)"
+	eq again hello "$(rein run -q --discard -- python3 "$T/mq.py" "$$")"
+	python3 "$T/mq.py" "$$"
+}
+
 @test "isolation: mount, ptrace of others, keyring, nested user namespaces and io_uring are refused" {
 	run rein run -q -- unshare -Ur true
 	[ "$status" -ne 0 ]
@@ -564,6 +588,15 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	run -125 rein run --discard --env-file vars -- sh -c 'echo $A'
 	has "$output" "is a symbolic link in a tree that may change"
 	eq env b "$(rein run -q --discard --env-file <(echo A=b) -- sh -c 'echo $A')"
+	# nor which secret goes out
+	echo 0123456789abcdef >"$HOME/.ssh/long"
+	q ln -s "$HOME/.ssh/long" token
+	run -125 rein run --discard --allow-host a.example --credential T=file:token,host=a.example -- true
+	has "$output" "is a symbolic link in a tree that may change"
+	printf 'version: 1\nnetwork:\n  credentials: ["T=file:%s/token,host=a.example"]\n' "$W" >"$HOME/.config/rein/policy.yaml"
+	run -125 rein run --discard --allow-host a.example -- true
+	has "$output" "is a symbolic link in a tree that may change"
+	rm "$HOME/.config/rein/policy.yaml"
 	# what a person made, where no command writes, is theirs
 	ln -s "$W/plain" "$HOME/mine"
 	run -0 rein run -q --discard --ro "$HOME/mine" -- true
@@ -644,6 +677,27 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	)
 	rm -rf "$d"
 	if [ $before = 0 ]; then rm -rf "/dev/shm/.rein-$(id -u)"; fi
+}
+
+@test "directories in each other cost the box little, and Rein no more memory than it has for that" {
+	# twice 256 MiB and what it has besides; without an end to it, as much as the square of the depth
+	cat >"$T/deep.py" <<-'END'
+	import os, sys
+	fd = os.open(".", os.O_DIRECTORY)
+	for i in range(int(sys.argv[1])):
+	    os.mkdir(sys.argv[2], dir_fd=fd)
+	    last, fd = fd, os.open(sys.argv[2], os.O_DIRECTORY, dir_fd=fd)
+	    os.close(last)
+	END
+	run -125 rein run --commit -- python3 "$T/deep.py" 1800 "$(printf '%0255d' 0)"
+	has "$output" "the paths of what changed take more than 256 MiB"
+	has "$output" "nothing is kept"
+	eq ls "" "$(ls)"
+	eq none "" "$(rein log --ids)"
+	q python3 "$T/deep.py" 1500 d
+	[ -d d/d/d ]
+	rein undo -q
+	eq ls "" "$(ls)"
 }
 
 @test "names of any bytes, deep trees, many files" {

@@ -27,6 +27,43 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	[ ! -e e ]
 }
 
+@test "the question: what a terminal answers to a command is no key" {
+	# as it is, and what a flush leaves of it; then a person
+	local -r colour='\x1b]11;rgb:cccc/cccc/cccc\x07'
+	run -0 on_tty "ommit=>$colour" "=>d" -- rein run -- sh -c 'echo 1 >a; printf "\033]11;?\007"'
+	has "$output" discarded
+	[ ! -e a ]
+	run -0 on_tty "ommit=>cccc/cccc\\x07" "=>d" -- rein run -- sh -c 'echo 1 >a'
+	has "$output" discarded
+	[ ! -e a ]
+	# many, one after the other, before the question and behind it
+	run -0 on_tty "ommit=>$colour$colour" "=>$colour" "=>ccc$colour" "=>y$colour" "=>d" -- \
+		rein run -- sh -c 'echo 1 >a'
+	has "$output" discarded
+	[ ! -e a ]
+	# a script that types Enter behind its answer
+	run -0 on_tty "ommit=>c\\n" -- rein run -- sh -c 'echo 1 >a'
+	eq a 1 "$(cat a)"
+}
+
+@test "the question: a command does not say how it is shown" {
+	local said
+	run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >a; printf "\033[8m\033[5;5r\033[?1049h\033_rest"'
+	said=${output#*_rest}
+	has "$said" "created"
+	said=${said%%created*}
+	has "$said" $'\e\\' # the string that would swallow the rest ends
+	has "$said" $'\e[?47l'
+	hasnt "$said" 1049 # it would put the cursor where a program like vim found it
+	has "${said#*$'\e[?47l'}" $'\e[0m'
+	has "$said" $'\e[r'
+	# who only prints leaves nothing to be put right, and a terminal that is none is left alone
+	run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >a; echo text'
+	hasnt "$output" $'\e[r'
+	TERM=dumb run -0 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >a; printf "\033[8m"'
+	hasnt "$output" $'\e[r'
+}
+
 @test "the question shows what changed, and asks on failure too" {
 	echo x >gone
 	run -4 on_tty "ommit=>d" -- rein run -- sh -c 'echo 1 >made; rm gone; exit 4'
@@ -173,6 +210,18 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	hasnt "$output" PAGED
 	run -0 on_tty -- env REIN_PAGER= rein show
 	hasnt "$output" PAGED
+}
+
+@test "the pager: a file's bytes drive no terminal, in colour or without" {
+	local with
+	q sh -c 'printf "\033]0;title\007text\n" >a'
+	for with in TERM=xterm TERM=dumb NO_COLOR=1; do
+		run -0 on_tty -- env "$with" REIN_PAGER='sed s/^/:/' rein diff
+		has "$output" '\x1b]0;title\x07text'
+		hasnt "$output" $'\e]'
+	done
+	# a patch is the bytes themselves
+	rein diff | grep -q $'^+\e]0;title\a'
 }
 
 @test "the pager: who leaves it early, looks twice or has none is told everything else all the same" {

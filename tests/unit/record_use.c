@@ -638,7 +638,7 @@ static void exports_are_well_formed(void **state)
 	struct rein_event ev = {.type = REIN_EV_VIOLATION,
 				.time_ns = 1794778440123456789ull,
 				.id = STR("0123456789abcdef"),
-				.command = STR("=cmd|' /C calc'!A0 \"x\" |y\n]z\\"),
+				.command = STR("=cmd|' /C calc'!A0 \"x\" |y\n]z\\ \x1b[8m \xc2\x9b" "8m \xc3\xa9"),
 				.level = STR("destructive"),
 				.decision = STR("deny"),
 				.detail = STR("a=b|c\nd]\"")};
@@ -653,6 +653,9 @@ static void exports_are_well_formed(void **state)
 
 		rein_export_format(names[i])->event(&b, 7, (struct rein_str){line.p, line.n}, &ev);
 		assert_true(b.n > 0 && b.p[b.n - 1] == '\n');
+		assert_null(memchr(b.p, '\x1b', b.n)); /* it drives no terminal */
+		assert_true(i == 0 || i == 4 || !memmem(b.p, b.n, "\xc2\x9b", 2)); /* JSON is not for people */
+		assert_true(i == 3 || memmem(b.p, b.n, "\xc3\xa9", 2)); /* letters stay */
 		if (i == 0 || i == 4) {
 			assert_int_equal(rein_jread((struct rein_str){b.p, b.n}, node, 512, &err), 0);
 		} else if (i == 1) {

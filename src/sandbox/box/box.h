@@ -25,6 +25,7 @@
 struct box_private {
 	int fd;
 	int proc, sys, pts; /* made ahead */
+	int queues; /* POSIX message queues, mounted nowhere; or -1 */
 	int devices[6];
 };
 

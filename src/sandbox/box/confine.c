@@ -153,6 +153,9 @@ static void enforce_landlock(struct box *box)
 			landlock_allow(box, ruleset, i, rules.handled_access_fs);
 	}
 	landlock_allow_streams(box, ruleset, rules.handled_access_fs);
+	/* mq_open(3) knows no paths, but its queues are files, in a file system that nobody has to mount */
+	if (box->private.queues >= 0 && sys_landlock_allow(ruleset, box->private.queues, rules.handled_access_fs) < 0)
+		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 	if (sys_landlock_restrict(ruleset) < 0)
 		box_step_failed(box, REIN_STEP_LANDLOCK, 0);
 	close(ruleset);
@@ -219,6 +222,8 @@ void box_confine(struct box *box)
 		box_step_failed(box, REIN_STEP_NNP, 0);
 	if (p->flags & REIN_PLAN_LANDLOCK)
 		enforce_landlock(box);
+	if (box->private.queues >= 0)
+		close(box->private.queues);
 	install_filter(box);
 	/* Nobody in the box may look into pid 1, though it has the same user id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

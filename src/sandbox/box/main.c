@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static struct box the_box = {
+	.private = {.queues = -1},
 	.control = REIN_BOX_CONTROL_FD, .listener = -1, .terminal = -1, .slave = -1, .given = -1, .reopened = -1, .layer = -1,
 	.maker = -1};
 

@@ -323,6 +323,7 @@ void box_prepare(struct box *box)
 	p->pts = sys_mount_new("devpts", pts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (p->pts < 0)
 		box_step_failed(box, REIN_STEP_DEVPTS, 0);
+	p->queues = sys_mount_new("mqueue", NULL, SYS_MOUNT_TAME); /* a kernel may have none */
 	for (size_t i = 0; i < 6; i++) {
 		memcpy(path + 5, device_names[i], strlen(device_names[i]) + 1);
 		p->devices[i] = sys_mount_clone(AT_FDCWD, path, 0);
