@@ -96,6 +96,11 @@ void rein_traces_take(const struct rein_ops *ops, const struct rein_changes *c, 
 void rein_traces_note(const struct rein_state *s, const struct rein_traces *t, const struct rein_ops *ops,
 		      const struct rein_op_dirs *d);
 void rein_traces_done(struct rein_traces *t);
+/*
+ * The steps as they were taken, made fit for the way back or forth again: to be called after the check, under the lock.
+ */
+int rein_ops_follow(struct rein_ops *ops, const struct rein_changes *c, const struct rein_op_dirs *d, bool forward,
+		    struct rein_err *err);
 /* The change that a step carries out by itself, or NULL: of one path there may be two. */
 const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c);
 
