@@ -35,6 +35,8 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
+/* By path, and what directories get at last. */
+void rein_ops_sort(struct rein_ops *ops);
 
 /*
  * Merged text in place of the run's, whose own version is kept until it is taken back or forgotten. Under the lock, as
@@ -97,9 +99,10 @@ void rein_traces_note(const struct rein_state *s, const struct rein_traces *t, c
 		      const struct rein_op_dirs *d);
 void rein_traces_done(struct rein_traces *t);
 /*
- * The steps as they were taken, made fit for the way back or forth again: to be called after the check, under the lock.
+ * The steps as they were taken, made fit for the way back or forth again: after the check, under the lock. What comes as a
+ * file of its own, no longer as a name of another, is known by that (after).
  */
-int rein_ops_follow(struct rein_ops *ops, const struct rein_changes *c, const struct rein_op_dirs *d, bool forward,
+int rein_ops_follow(struct rein_ops *ops, struct rein_changes *c, const struct rein_op_dirs *d, bool forward,
 		    struct rein_err *err);
 /* The change that a step carries out by itself, or NULL: of one path there may be two. */
 const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c);
