@@ -250,6 +250,83 @@ static int join_directories(const struct rein_tx *t, struct rein_changes *c, boo
 	return 0;
 }
 
+/* What is said of a change in the way is said of what lies in it, of its old name, and of a directory that goes with it. */
+static void decide(struct rein_changes *c, size_t i)
+{
+	const struct rein_change *x = &c->v[i];
+	const size_t old = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
+
+	for (size_t k = 0; k < c->n; k++) {
+		struct rein_change *y = &c->v[k];
+
+		if (y->root == x->root && (rein_path_within(y->path, x->path) ||
+					   (y->kind == REIN_CHANGE_DELETED && rein_path_within(x->path, y->path))))
+			y->decided = y->skipped;
+	}
+	if (old < c->n && c->v[old].renamed_away)
+		c->v[old].decided = c->v[old].skipped;
+}
+
+/*
+ * What is not chosen is looked at, too, if it is to be kept as it is: where it is in the way, that is settled, and not to be
+ * asked again.
+ */
+static int settle_left_out(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
+			   const struct rein_strlist *ours, struct rein_err *err)
+{
+	auto_free struct {
+		bool skipped, meant, clashes;
+		uint8_t clash;
+	} *was = rein_calloc(c->n ? c->n : 1, sizeof(*was));
+	bool any = false;
+	int n = 0;
+
+	if (!was)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++) {
+		was[i].skipped = c->v[i].skipped;
+		was[i].clash = c->v[i].clash;
+		if (was[i].skipped && rein_named(t, ours, &c->v[i], &was[i].meant, err) < 0)
+			return -err->code;
+		any |= was[i].meant;
+	}
+	if (!any)
+		return 0;
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i].skipped = !was[i].meant;
+	n = rein_tx_check(&e->state, t, c, true, err);
+	for (size_t i = 0; i < c->n; i++) {
+		was[i].clashes = was[i].meant && c->v[i].clash;
+		c->v[i].skipped = was[i].skipped;
+		c->v[i].clash = was[i].clash;
+	}
+	for (size_t i = 0; n > 0 && i < c->n; i++) {
+		const size_t top = rein_top_of(c, i);
+		const bool whole = c->v[top].kind == REIN_CHANGE_MODIFIED; /* it goes or stays */
+
+		if (was[i].clashes && (!whole || was[top].meant))
+			decide(c, whole ? top : i);
+	}
+	return n < 0 ? n : rein_names_together(c, err);
+}
+
+/* As settle_each(); what it leaves out is left out for good. */
+static int settle_all(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *ours,
+		      const struct rein_strlist *theirs, struct rein_err *err)
+{
+	auto_free bool *was = rein_calloc(c->n ? c->n : 1, sizeof(*was));
+
+	if (!was)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		was[i] = c->v[i].skipped;
+	if (settle_each(t, c, ours, theirs, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i].decided |= c->v[i].skipped && !was[i];
+	return 0;
+}
+
 int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *c,
 		 const struct rein_strlist *ours, const struct rein_strlist *theirs, bool merge,
 		 struct rein_err *err)
@@ -258,11 +335,13 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 	bool again = false;
 	int n;
 
+	if (settle_left_out(e, t, c, ours, err) < 0)
+		return -err->code;
 	do {
 		n = rein_tx_check(&e->state, t, c, true, err);
 		if (n < 0 || (n == 0 && !again))
 			return n;
-		if (settle_each(t, c, ours, theirs, err) < 0 || (merge && join_directories(t, c, &again, err) < 0))
+		if (settle_all(t, c, ours, theirs, err) < 0 || (merge && join_directories(t, c, &again, err) < 0))
 			return -err->code;
 	} while (again);
 	n = unsettled(c);
