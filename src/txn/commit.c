@@ -173,7 +173,8 @@ static int load_chosen(const struct rein_tx *t, struct rein_changes *ret, struct
 }
 
 /* It is done: nothing of the attempt is needed any more. */
-static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d)
+static void forget_attempt(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+			   struct rein_changes *c)
 {
 	struct rein_err ignored = {0};
 
@@ -181,6 +182,7 @@ static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d
 	rein_merged_forget(t);
 	for (size_t i = 0; i < d->n; i++)
 		rein_tree_remove(d->store[i], "left", &ignored);
+	rein_parted_forget(s, t, d, c);
 }
 
 /* It is as before; where the content of a held one cannot be put back now, the next attempt begins with that. */
@@ -423,7 +425,7 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
 	t->unfinished = rc < 0;
 	if (rc == 0)
-		forget_attempt(t, d);
+		forget_attempt(s, t, d, c);
 	*err = (struct rein_err){0};
 	return 0;
 }
@@ -455,7 +457,7 @@ static int attempt(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 
 	/* first what an attempt before this one left */
 	if (rein_remove_work(s, t, err) < 0 || rein_put_back(t, c, err) < 0 || rein_merged_put(t, c, err) < 0 ||
-	    rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
+	    rein_parted_mark(c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
@@ -563,7 +565,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s: journal/%s", id, id);
 	if (rein_tx_load(s, id, &t, err) < 0 || load_chosen(&t, &c, err) < 0 ||
-	    rein_op_dirs_open(&t, &d, err) < 0)
+	    rein_parted_mark(&c, err) < 0 || rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (carry_out(&ops, &d, forward, err) < 0 &&
 	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
@@ -580,7 +582,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	rein_changes_sum(&c, &t.sum);
 	if (finish(s, &t, &d, &c, forward, err) < 0)
 		return -err->code;
-	forget_attempt(&t, &d);
+	forget_attempt(s, &t, &d, &c);
 	return 0;
 }
 

@@ -83,6 +83,12 @@ bool rein_moved_same(const struct rein_state *s, struct rein_moved *m, const str
 		     const struct rein_fp *is);
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
 
+/* Files that were one in the run, and are no more if some of their names are left out: see parted.c. */
+int rein_parted_mark(struct rein_changes *c, struct rein_err *err);
+/* The commit is done and written down: the names that were left out go. */
+void rein_parted_forget(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+			struct rein_changes *c);
+
 /* Files with several names that steps are about to move or link, as they are before: see traces.c. */
 struct rein_trace {
 	size_t op;

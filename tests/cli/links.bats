@@ -333,6 +333,52 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	eq undone "two one" "$(cat a b | xargs)"
 }
 
+@test "new names of one new file, divided by a commit: files of their own, told, undone in any order" {
+	local id rest
+	# in a new directory and outside of one, and one that takes a real file's place
+	echo old >m
+	for order in "rest id" "id rest"; do # a directory that has the rest in it stays as long as that
+		id=$(held sh -c 'echo 1 >x; ln x y; ln x z; mkdir -p new; echo 2 >new/x; ln new/x new/y; echo 3 >t; ln t n; mv t m')
+		run -0 rein commit --only x --only new/x --only m
+		has "$output" "m and 2 more had other names in the run"
+		rest=$(newest)
+		eq links "1 1 1" "$(stat -c %h x new/x m | xargs)"
+		eq files "1 2 3" "$(cat x new/x m | xargs)"
+		[ ! -e y ] && [ ! -e z ] && [ ! -e new/y ] && [ ! -e n ]
+		# nothing of ours looks like later work
+		rein undo -q "$id"
+		eq undone m "$(ls -d x y z m n new/* 2>/dev/null)"
+		rein redo -q "$id"
+		eq links "1 1 1" "$(stat -c %h x new/x m | xargs)"
+		run -0 rein commit "$rest"
+		hasnt "$output" "other names"
+		same y z
+		apart x y
+		apart new/x new/y
+		apart m n
+		eq files "1 1 2 3" "$(cat y z new/y n | xargs)"
+		for which in $order; do rein undo -q "${!which}"; done
+		eq undone "m old" "$(ls -d x y z m n new/* 2>/dev/null) $(cat m)"
+		rein redo -q "$id"
+		rein redo -q "$rest"
+		eq files "1 1 1 2 2 3 3" "$(cat x y z new/x new/y m n | xargs)"
+		rein undo -q "$rest"
+		rein undo -q "$id"
+		mkdir -p new
+	done
+	rmdir new
+	held sh -c 'echo 1 >x; ln x y' >/dev/null
+	echo 2 >y
+	run -0 rein commit --json --ours y
+	eq told true "$(field changes.1.parted <<<"$output")"
+	eq links 1 "$(stat -c %h x)"
+	rein undo -q
+	eq undone "2 m y" "$(cat y) $(ls | xargs)"
+	# all of them, and it is one
+	q sh -c 'echo 1 >x; ln x z'
+	same x z
+}
+
 @test "one name of a file was saved anew: the others, moved and new ones too, stay one file with the run's change" {
 	echo one >a; ln a b; ln a d
 	held sh -c 'echo more >>a; mv b c; ln d z' >/dev/null
