@@ -195,6 +195,8 @@ static void obey(struct session *s)
 	}
 }
 
+static int on_note(struct session *s, struct rein_err *err);
+
 static bool still_held(void *arg, struct rein_still_box *ret)
 {
 	const struct session *s = arg;
@@ -224,7 +226,18 @@ static void still_rest(void *arg, bool still)
 		obey(s);
 }
 
-static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest};
+/* In the midst of a message that made us stop; what comes now makes us stop no more, for it is paused. */
+static bool still_hear(void *arg)
+{
+	struct rein_err ignored = {0};
+
+	if (on_note(arg, &ignored) == 0)
+		return true;
+	kill_box(arg, REIN_BOX_LOST);
+	return false;
+}
+
+static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest, still_hear};
 
 /* For the console. */
 static bool hold(void *arg, bool still)
@@ -303,6 +316,7 @@ static int on_note(struct session *s, struct rein_err *err)
 				rein_console_stopped(&s->console, s->box->control, note.status);
 			break;
 		case REIN_BOX_MSG_HELD:
+			s->still.told = s->paused;
 			if (s->paused && s->spec->watch)
 				s->spec->watch->paused(s->spec->watch->arg, true);
 			break;

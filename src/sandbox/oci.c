@@ -148,6 +148,7 @@ static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 			on_ready(s, &note, fds);
 		if (note.kind == REIN_BOX_MSG_STOPPED && !s->paused)
 			rein_console_stopped(&s->console, s->control, note.status);
+		s->still.told |= note.kind == REIN_BOX_MSG_HELD && s->paused;
 		if (note.kind == REIN_BOX_MSG_HELD && s->paused && s->spec->watch)
 			s->spec->watch->paused(s->spec->watch->arg, true);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
@@ -298,7 +299,17 @@ static void still_rest(void *arg, bool still)
 		obey(s);
 }
 
-static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest};
+static bool still_hear(void *arg)
+{
+	struct rein_err ignored = {0};
+
+	if (hear_executor(arg, &ignored) == 0)
+		return true;
+	kill_it(arg, REIN_BOX_LOST);
+	return false;
+}
+
+static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest, still_hear};
 
 static bool hold(void *arg, bool still)
 {

@@ -142,6 +142,36 @@ static bool relieve_guard(struct rein_still *s)
 	return WIFEXITED(status) && WEXITSTATUS(status) == HELD_NOT;
 }
 
+#define WORD_NS (REIN_NS_PER_S / 2) /* somebody has pressed a key, and waits for the shell */
+
+/*
+ * The signals that stop it are sent by its pid 1: until that has had its turn the command goes on, and would write to the
+ * terminal after we have given it back. Who does not say so in time is found out by the guard.
+ */
+static void await_word(const struct rein_still *s, const struct rein_still_box *box, const struct rein_still_ways *w,
+		       void *arg, uint64_t end)
+{
+	while (!s->told) {
+		struct pollfd fds[] = {{.fd = box->control, .events = POLLIN}, {.fd = box->pidfd, .events = POLLIN}};
+		const uint64_t now = rein_mono_ns();
+
+		if (now >= end || poll(fds, 2, (int)((end - now) / 1000000) + 1) == 0)
+			return;
+		if (!w->hear(arg) || fds[1].revents || fds[0].revents & (POLLHUP | POLLERR))
+			return;
+	}
+}
+
+/* Who was in the middle of a system call ends that first, as soon as a processor is his. */
+static void await_rest(struct rein_still *s, const struct rein_still_box *box, uint64_t end)
+{
+	struct pollfd gone = {.fd = box->pidfd, .events = POLLIN};
+
+	while (rein_mono_ns() < end && rein_still_look(s, box->pid, rein_mono_ns()) == REIN_STILL_AGAIN)
+		if (poll(&gone, 1, 1) == 1)
+			return;
+}
+
 bool rein_still_hold(struct rein_still *s, const struct rein_still_ways *w, void *arg, bool still)
 {
 	struct rein_still_box box;
@@ -151,7 +181,12 @@ bool rein_still_hold(struct rein_still *s, const struct rein_still_ways *w, void
 		return true;
 	}
 	w->rest(arg, still);
-	if (still && w->held(arg, &box))
+	if (still && w->held(arg, &box)) {
+		const uint64_t end = rein_mono_ns() + WORD_NS;
+
+		await_word(s, &box, w, arg, end);
+		await_rest(s, &box, end);
 		s->guard = post_guard(s, &box);
+	}
 	return s->guard >= 0;
 }

@@ -17,6 +17,7 @@ struct rein_still {
 	uint64_t since_ns, next_ns; /* held since then; when to look */
 	unsigned moved;		    /* looks at which it moved again */
 	bool stood, never;	    /* it stood once; it cannot be held */
+	bool told;		    /* the executor says that all were signalled: REIN_BOX_MSG_HELD */
 	pid_t guard;		    /* who looks while we are stopped; or 0 */
 	struct rein_stances was;    /* at the last look */
 };
@@ -44,6 +45,7 @@ struct rein_still_ways {
 	void (*stop)(void *arg);			     /* once more */
 	void (*end)(void *arg);				     /* it cannot be held */
 	void (*rest)(void *arg, bool still);		     /* it is to stand still, or to go on if it may */
+	bool (*hear)(void *arg);			     /* what the executor has said; false: no more is to be expected */
 };
 
 /* When it is time to look: does it stand still? If not it is stopped once more, or ended. */
