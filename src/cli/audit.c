@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "cli/audit.h"
+#include "cli/fold.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "record/event.h"
@@ -228,7 +229,7 @@ static int audit_help(struct rein_audit *a)
 	}
 	printf("Usage: rein audit VERB [options]\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		printf("  %-12s %s\n", short_name(&verbs[i]), verbs[i].verb.summary);
+		rein_fold_row(stdout, rein_fold_width(stdout), 15, short_name(&verbs[i]), verbs[i].verb.summary);
 	printf("\nMore: rein audit VERB --help, man rein\n");
 	return 0;
 }

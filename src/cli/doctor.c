@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/json.h"
+#include "cli/fold.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 #include "sandbox/probe.h"
@@ -19,6 +20,7 @@ static const char *const words[] = {
 };
 
 #define OWN_ITEMS 2 /* those below, besides the machine's */
+#define INDENT	  12 /* columns before what explains an item */
 
 static void put(struct rein_probe_item *it, enum rein_probe_state state, const char *remedy, const char *detail)
 {
@@ -112,25 +114,12 @@ static void print_json(const struct rein_probe_item *items, size_t n, bool able)
 	rein_json_out(&b);
 }
 
-/* Text folded into the window, behind an indent. */
-static void fold(const char *text, unsigned width)
+static void explain(const char *text)
 {
-	unsigned room = (width > 60 ? width : 80) - 12, at = 0;
+	const unsigned width = rein_ui_width(stdout);
 
-	printf("            ");
-	while (*text) {
-		size_t n = strcspn(text, " ");
-
-		if (at && at + 1 + n > room) {
-			printf("\n            ");
-			at = 0;
-		}
-		printf("%s%.*s", at ? " " : "", (int)n, text);
-		at += (unsigned)n + (at ? 1 : 0);
-		text += n;
-		text += *text == ' ';
-	}
-	putchar('\n');
+	printf("%*s", INDENT, "");
+	rein_fold(stdout, width > 60 ? width : 80, INDENT, INDENT, text);
 }
 
 int rein_cli_doctor(int argc, char **argv)
@@ -162,9 +151,9 @@ int rein_cli_doctor(int argc, char **argv)
 		       rein_ui_off(stdout), it->title, *it->detail ? " (" : "", it->detail,
 		       *it->detail ? ")" : "");
 		if (it->state != REIN_PROBE_OK || common.verbose)
-			fold(it->meaning, rein_ui_width(stdout));
+			explain(it->meaning);
 		if (it->remedy && it->state != REIN_PROBE_OK)
-			fold(it->remedy, rein_ui_width(stdout));
+			explain(it->remedy);
 	}
 	if (able && !common.quiet)
 		printf("rein can run here: everything it requires is there\n");

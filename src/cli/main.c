@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/opts.h"
+#include "cli/fold.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
 
@@ -60,11 +61,14 @@ int rein_cli_version(int argc, char **argv)
 
 static void overview(FILE *f)
 {
-	fprintf(f, "rein %s: every effect of a command contained, shown, approved, undoable\n\n"
-		   "Usage: rein VERB [options]\n\n", REIN_VERSION);
+	const unsigned width = rein_fold_width(f);
+
+	rein_fold(f, width, 0, 0, "rein " REIN_VERSION ": every effect of a command contained, shown, approved, undoable");
+	fprintf(f, "\nUsage: rein VERB [options]\n\n");
 	for (const struct rein_verb *v = rein_verbs; v->name; v++)
-		fprintf(f, "  %-11s %s\n", v->name, v->summary);
-	fprintf(f, "\nTry: rein run -- make test        More: rein help run, man rein\n");
+		rein_fold_row(f, width, 14, v->name, v->summary);
+	fputc('\n', f);
+	rein_fold(f, width, 0, 0, "Try: rein run -- make test        More: rein help run, man rein");
 }
 
 /* Its verbs have a table of their own. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/auto.h"
+#include "cli/fold.h"
 
 const struct rein_opt rein_common_opts[] = {
 	{"json", 0, REIN_OPT_FLAG, offsetof(struct rein_common, json), NULL, "print JSON", 0},
@@ -200,7 +201,7 @@ int rein_opts_parse(const struct rein_verb *verb, int argc, char **argv, void *t
 	return 0;
 }
 
-static void help_rows(const struct rein_opt *o)
+static void help_rows(const struct rein_opt *o, unsigned width)
 {
 	for (; o && o->name; o++) {
 		char left[80];
@@ -208,22 +209,26 @@ static void help_rows(const struct rein_opt *o)
 		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
 			 takes_value(o) ? " " : "", takes_value(o) ? o->arg : "");
-		if (strlen(left) > 30)
-			printf("  %s\n  %-30s %s\n", left, "", o->help);
-		else
-			printf("  %-30s %s\n", left, o->help);
+		rein_fold_row(stdout, width, 33, left, o->help);
 	}
 }
 
 void rein_opts_help(const struct rein_verb *verb)
 {
-	printf("Usage: rein %s [options]%s%s\n\n%s.\n\n", verb->name, *verb->args ? " " : "",
-	       verb->args, verb->summary);
+	const unsigned width = rein_fold_width(stdout);
+	char line[512];
+
+	snprintf(line, sizeof(line), "Usage: rein %s [options]%s%s", verb->name, *verb->args ? " " : "", verb->args);
+	rein_fold(stdout, width, 0, 12, line);
+	snprintf(line, sizeof(line), "%s.", verb->summary);
+	putchar('\n');
+	rein_fold(stdout, width, 0, 0, line);
+	putchar('\n');
 	if (verb->opts && verb->opts->name) {
 		printf("Options:\n");
-		help_rows(verb->opts);
+		help_rows(verb->opts, width);
 		printf("\n");
 	}
 	printf("Common:\n");
-	help_rows(rein_common_opts);
+	help_rows(rein_common_opts, width);
 }

@@ -139,6 +139,7 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 		rein_say("%s in %s (%s), %s. Committed %s%s%s, undo with: rein undo %s", rein_outcome_end(r),
 			 rein_ui_seconds(r->result.wall_ns), rein_judgement_words(&r->judged), sum.p,
 			 rein_ui(stderr, REIN_BOLD), r->tx.id, rein_ui_off(stderr), r->tx.id);
+		rein_print_parted(&r->tx, &r->changes);
 	} else if (d == REIN_FATE_DISCARD) {
 		rein_say("%s in %s (%s), %s: %s", rein_outcome_end(r), rein_ui_seconds(r->result.wall_ns),
 			 rein_judgement_words(&r->judged), sum.p,

@@ -138,6 +138,7 @@ int rein_cli_commit(int argc, char **argv)
 	else if (!common.quiet) {
 		snprintf(next, sizeof(next), "Undo with: rein undo %s", t.id);
 		done_line("committed", &t, &c, next);
+		rein_print_parted(&t, &c);
 		tell_rest(rest);
 	}
 	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);

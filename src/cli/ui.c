@@ -552,6 +552,8 @@ void rein_json_changes(struct rein_json *j, const struct rein_tx *t, const struc
 		json_side(j, "after", &x->after);
 		rein_json_kstr(j, "conflict", x->clash ? rein_clash_text(x->clash) : NULL);
 		rein_json_kbool(j, "skipped", x->skipped);
+		if (x->parted)
+			rein_json_kbool(j, "parted", true);
 		rein_json_close(j, '}');
 	}
 	rein_json_close(j, ']');

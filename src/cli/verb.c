@@ -299,6 +299,25 @@ void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 		rein_more("%s", err->msg);
 }
 
+void rein_print_parted(const struct rein_tx *t, const struct rein_changes *c)
+{
+	const struct rein_change *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (!c->v[i].parted || c->v[i].skipped)
+			continue;
+		first = first ? first : &c->v[i];
+		n++;
+	}
+	if (n == 1)
+		rein_more("%s had other names in the run, which were left out: it is a file of its own now",
+			  rein_change_path(t, first));
+	else if (n)
+		rein_more("%s and %s more had other names in the run, which were left out: they are files of their own now",
+			  rein_change_path(t, first), rein_ui_count(n - 1));
+}
+
 void rein_print_ways_out(const struct rein_tx *t, const struct rein_changes *c, bool merged)
 {
 	bool hidden = false, other = false;

@@ -70,6 +70,8 @@ void rein_print_changes(FILE *f, const struct rein_tx *t, const struct rein_chan
 /* err: what to say when no single path is to blame. */
 void rein_print_conflicts(const struct rein_tx *t, const struct rein_changes *c,
 			  const struct rein_err *err);
+/* After a commit: files whose other names were left out. */
+void rein_print_parted(const struct rein_tx *t, const struct rein_changes *c);
 /* What can be done about the conflicts of a commit. merged: --merge was tried. */
 void rein_print_ways_out(const struct rein_tx *t, const struct rein_changes *c, bool merged);
 

@@ -7,11 +7,10 @@
 
 #include "sandbox/hide.h"
 #include "base/auto.h"
+#include "base/prefix.h"
 #include "effects/scan.h"
 #include "engine/engine.h"
 #include "sys/priv.h"
-
-#define CANDIDATES_MAX 8 /* ids that an ambiguous name is told with */
 
 /* Does the caller stand in this transaction's workspace? Nobody does who stands in a directory that is gone. */
 static bool is_here(const struct rein_tx *t, const char *cwd)
@@ -170,37 +169,15 @@ static int adopt_dead(struct rein_engine *e, struct rein_tx_list *l, struct rein
 	return 0;
 }
 
-/* As many as fit into a sentence: with one letter more there are fewer. */
-static int refuse_several(const struct rein_tx_list *l, const char *name, struct rein_err *err)
-{
-	auto_buf struct rein_buf b = REIN_BUF(4096);
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		if (rein_starts(l->v[i].id, name) && ++n <= CANDIDATES_MAX)
-			rein_buf_printf(&b, "%s%s", n > 1 ? ", " : "", l->v[i].id);
-	if (n > CANDIDATES_MAX)
-		rein_buf_printf(&b, " and %zu more", n - CANDIDATES_MAX);
-	return rein_err_set(err, REIN_E_NOTFOUND, "'%s' is the beginning of several transactions: %.*s", name, (int)b.n,
-			    b.p ? b.p : "");
-}
-
 static int find_id(const struct rein_tx_list *l, const char *name, struct rein_err *err)
 {
-	int found = -1;
-	size_t n = 0;
+	struct rein_prefix p = {.name = name};
 
-	for (size_t i = 0; i < l->n; i++) {
-		if (rein_streq(l->v[i].id, name))
-			return (int)i;
-		if (!*name || !rein_starts(l->v[i].id, name)) /* a variable that was not set names nothing */
-			continue;
-		n++;
-		found = (int)i;
-	}
-	if (n > 1)
-		return refuse_several(l, name, err);
-	return n ? found : -REIN_E_NOTFOUND;
+	for (size_t i = 0; i < l->n; i++)
+		rein_prefix_offer(&p, i, l->v[i].id);
+	if (p.n > 1)
+		return rein_prefix_refuse(&p, REIN_E_NOTFOUND, "transactions", err);
+	return p.n ? (int)p.at : -REIN_E_NOTFOUND;
 }
 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,

@@ -9,19 +9,10 @@
 
 #include "base/auto.h"
 #include "engine/gitindex.h"
+#include "engine/tie.h"
 #include "sys/attr.h"
 #include "sys/file.h"
 #include "text/load.h"
-
-static int now_there(const struct rein_tx *t, const struct rein_change *x, struct rein_fp *ret,
-		     struct rein_err *err)
-{
-	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (real < 0)
-		return rein_err_errno(err, "open '%s'", t->roots[x->root].real);
-	return rein_fp_at(real, x->path, ret, err);
-}
 
 /* From now on the change is against this. */
 static void rebase_on(struct rein_change *x, const struct rein_fp *now)
@@ -38,57 +29,17 @@ static void rebase_on(struct rein_change *x, const struct rein_fp *now)
 		x->in_place = x->in_place && now->nlink > 1;
 }
 
-/* A real path that is still the file with this number, of those the changes tell of; NULL: none is known. */
-static const char *still_named(const struct rein_tx *t, const struct rein_changes *c, uint32_t root, uint64_t ino)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		struct rein_err ignored = {0};
-		struct rein_fp now;
-
-		if (c->v[i].root == root && c->v[i].before.ino == ino && c->v[i].before.mode &&
-		    now_there(t, &c->v[i], &now, &ignored) == 0 && now.mode && now.ino == ino)
-			return c->v[i].path;
-	}
-	return NULL;
-}
-
-/*
- * The transaction's version of a name whose file is not where it was: another name of that file, if it has one; else a
- * file of its own, with what the file was in the run. Names that share it there share it here.
- */
-static int retie(const struct rein_tx *t, const struct rein_changes *c, struct rein_change *x, struct rein_err *err)
-{
-	const struct rein_change there = {.root = x->root, .path = x->link_to};
-	const char *other;
-	struct rein_fp now;
-
-	if (!x->link_to)
-		return 0;
-	if (now_there(t, &there, &now, err) < 0)
-		return -err->code;
-	if (now.mode && now.ino == x->link_ino)
-		return 0;
-	rein_free(take_ptr(x->link_to));
-	other = still_named(t, c, x->root, x->link_ino);
-	if (!other) {
-		x->through = REIN_THROUGH_NOTHING;
-		return 0;
-	}
-	x->link_to = rein_strdup(other);
-	return x->link_to ? 0 : rein_err_nomem(err);
-}
-
 static int rebase(const struct rein_tx *t, const struct rein_changes *c, struct rein_change *x, struct rein_err *err)
 {
 	struct rein_fp now;
 
-	if (retie(t, c, x, err) < 0)
+	if (rein_retie(t, c, x, err) < 0)
 		return -err->code;
 	if (x->clash == REIN_CLASH_UNTIED) { /* its own place is as it was */
 		x->clash = REIN_CLASH_NONE;
 		return 0;
 	}
-	if (now_there(t, x, &now, err) < 0)
+	if (rein_real_now(t, x, &now, err) < 0)
 		return -err->code;
 	rebase_on(x, &now);
 	return 0;
@@ -101,7 +52,7 @@ static bool refreshed(const struct rein_tx *t, const struct rein_changes *c, siz
 	struct rein_err ignored = {0};
 
 	return x->clash == REIN_CLASH_CHANGED && x->kind == REIN_CHANGE_MODIFIED && !x->in_place &&
-	       now_there(t, x, now, &ignored) == 0 && rein_gitindex_says_so(t, c, i);
+	       rein_real_now(t, x, now, &ignored) == 0 && rein_gitindex_says_so(t, c, i);
 }
 
 /* A change's text, joined, until it is clear that nothing stays in conflict. */
@@ -154,7 +105,7 @@ static bool went_apart(const struct rein_tx *t, const struct rein_changes *c, si
 		if (i == index || y->skipped || y->root != x->root || !y->before.mode || !y->after.mode ||
 		    !rein_fp_same_inode(&y->after, &x->after))
 			continue;
-		if (now_there(t, y, &other, &ignored) < 0 || !rein_fp_same_inode(&other, now))
+		if (rein_real_now(t, y, &other, &ignored) < 0 || !rein_fp_same_inode(&other, now))
 			return true;
 	}
 	return false;
@@ -244,7 +195,7 @@ static int keep_ours(const struct rein_tx *t, struct rein_changes *c, size_t i, 
 	struct rein_fp now;
 
 	/* replaced outside, it is no name any more of the file it was: what becomes of that is the others' to say */
-	if (c->v[i].in_place && now_there(t, &c->v[i], &now, err) < 0)
+	if (c->v[i].in_place && rein_real_now(t, &c->v[i], &now, err) < 0)
 		return -err->code;
 	c->v[i].in_place = c->v[i].in_place && rein_fp_same_inode(&now, &c->v[i].before);
 	if (c->v[top].kind == REIN_CHANGE_MODIFIED && rein_named(t, ours, &c->v[top], &whole, err) < 0)
@@ -289,13 +240,90 @@ static int join_directories(const struct rein_tx *t, struct rein_changes *c, boo
 
 		if (x->skipped || x->clash != REIN_CLASH_EXISTS || !S_ISDIR(x->after.mode))
 			continue;
-		if (now_there(t, x, &now, err) < 0)
+		if (rein_real_now(t, x, &now, err) < 0)
 			return -err->code;
 		if (!S_ISDIR(now.mode))
 			continue;
 		rein_open_created(c, i, &now);
 		*any = true;
 	}
+	return 0;
+}
+
+/* What is said of a change in the way is said of what lies in it, of its old name, and of a directory that goes with it. */
+static void decide(struct rein_changes *c, size_t i)
+{
+	const struct rein_change *x = &c->v[i];
+	const size_t old = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
+
+	for (size_t k = 0; k < c->n; k++) {
+		struct rein_change *y = &c->v[k];
+
+		if (y->root == x->root && (rein_path_within(y->path, x->path) ||
+					   (y->kind == REIN_CHANGE_DELETED && rein_path_within(x->path, y->path))))
+			y->decided = y->skipped;
+	}
+	if (old < c->n && c->v[old].renamed_away)
+		c->v[old].decided = c->v[old].skipped;
+}
+
+/*
+ * What is not chosen is looked at, too, if it is to be kept as it is: where it is in the way, that is settled, and not to be
+ * asked again.
+ */
+static int settle_left_out(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c,
+			   const struct rein_strlist *ours, struct rein_err *err)
+{
+	auto_free struct {
+		bool skipped, meant, clashes;
+		uint8_t clash;
+	} *was = rein_calloc(c->n ? c->n : 1, sizeof(*was));
+	bool any = false;
+	int n = 0;
+
+	if (!was)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++) {
+		was[i].skipped = c->v[i].skipped;
+		was[i].clash = c->v[i].clash;
+		if (was[i].skipped && rein_named(t, ours, &c->v[i], &was[i].meant, err) < 0)
+			return -err->code;
+		any |= was[i].meant;
+	}
+	if (!any)
+		return 0;
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i].skipped = !was[i].meant;
+	n = rein_tx_check(&e->state, t, c, true, err);
+	for (size_t i = 0; i < c->n; i++) {
+		was[i].clashes = was[i].meant && c->v[i].clash;
+		c->v[i].skipped = was[i].skipped;
+		c->v[i].clash = was[i].clash;
+	}
+	for (size_t i = 0; n > 0 && i < c->n; i++) {
+		const size_t top = rein_top_of(c, i);
+		const bool whole = c->v[top].kind == REIN_CHANGE_MODIFIED; /* it goes or stays */
+
+		if (was[i].clashes && (!whole || was[top].meant))
+			decide(c, whole ? top : i);
+	}
+	return n < 0 ? n : rein_names_together(c, err);
+}
+
+/* As settle_each(); what it leaves out is left out for good. */
+static int settle_all(const struct rein_tx *t, struct rein_changes *c, const struct rein_strlist *ours,
+		      const struct rein_strlist *theirs, struct rein_err *err)
+{
+	auto_free bool *was = rein_calloc(c->n ? c->n : 1, sizeof(*was));
+
+	if (!was)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++)
+		was[i] = c->v[i].skipped;
+	if (settle_each(t, c, ours, theirs, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i].decided |= c->v[i].skipped && !was[i];
 	return 0;
 }
 
@@ -307,11 +335,13 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 	bool again = false;
 	int n;
 
+	if (settle_left_out(e, t, c, ours, err) < 0)
+		return -err->code;
 	do {
 		n = rein_tx_check(&e->state, t, c, true, err);
 		if (n < 0 || (n == 0 && !again))
 			return n;
-		if (settle_each(t, c, ours, theirs, err) < 0 || (merge && join_directories(t, c, &again, err) < 0))
+		if (settle_all(t, c, ours, theirs, err) < 0 || (merge && join_directories(t, c, &again, err) < 0))
 			return -err->code;
 	} while (again);
 	n = unsettled(c);

@@ -9,7 +9,8 @@
  * Checks the real tree against what an undo (forward: a redo) expects there, and settles what the patterns
  * name: `ours` leaves a file as it is now, `theirs` puts the transaction's other version in its place all the
  * same; what it replaces is kept, and comes back with the way back. So does a git index that was only refreshed.
- * Files with several names and whole directories can be neither. What stays in the way: REIN_E_CONFLICT.
+ * Files with several names and whole directories can be neither; but a name that a redo gives or takes can. What stays in
+ * the way: REIN_E_CONFLICT.
  */
 int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c, bool forward,
 			 const struct rein_strlist *ours, const struct rein_strlist *theirs, struct rein_err *err);

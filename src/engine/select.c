@@ -279,7 +279,8 @@ int rein_names_together(const struct rein_changes *c, struct rein_err *err)
 	if (n > 1)
 		qsort(v, n, sizeof(*v), by_file);
 	for (size_t i = 1; i < n; i++)
-		if (by_file(&v[i - 1], &v[i]) == 0 && v[i - 1]->skipped != v[i]->skipped)
+		if (by_file(&v[i - 1], &v[i]) == 0 &&
+		    (v[i - 1]->skipped != v[i]->skipped || v[i - 1]->decided != v[i]->decided))
 			return rein_err_set(err, REIN_E_USAGE, "'%s' and '%s' are one file: choose both or neither",
 					    v[i - 1]->path, v[i]->path);
 	return 0;

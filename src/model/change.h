@@ -61,6 +61,8 @@ struct rein_change {
 	bool renamed_away; /* a DELETED that is the source of another change's rename */
 	bool opaque;	   /* a directory that replaces the real one as a whole, and is like it but for what is inside */
 	bool skipped;	   /* left out of the commit (--only, --except, --ours) */
+	bool decided;	   /* left out for good: it is held for no other time (--ours); not on disk */
+	bool parted;	   /* was one file in the run with what is left out, or is left out so; not on disk */
 	bool in_place;	   /* the real file itself, still under this name, was changed */
 	uint8_t through;   /* with link_to: what of the new state the real file must get */
 	uint64_t link_ino; /* with link_to: the file's number */

@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include "base/auto.h"
+#include "record/crypthash.h"
 #include "record/head.h"
 #include "record/sha256.h"
 #include "record/terse.h"
@@ -149,8 +150,22 @@ static void better(struct hit *best, struct hit h)
 		*best = h;
 }
 
-static struct hit find_value(const struct rein_redactor *r, struct rein_str t, size_t from)
+/*
+ * What each finds next in one text: who finds nothing is not asked again after every secret that another found, or a
+ * text of many would be read as often.
+ */
+struct search {
+	struct {
+		bool asked;
+		struct hit hit;
+	} of[4];
+	struct rein_terse terse;
+};
+
+static struct hit find_value(const struct rein_redactor *r, struct rein_str t, size_t from,
+			     struct search *s)
 {
+	(void)s;
 	for (size_t i = from; r->nvalue && i + VALUE_MIN <= t.n; i++) {
 		unsigned k = pair_of(t.p + i);
 		struct hit h = {0};
@@ -179,35 +194,35 @@ static struct hit find_pattern(const struct pattern *p, struct rein_str t, size_
 	return (struct hit){(size_t)m[k].rm_so, (size_t)(m[k].rm_eo - m[k].rm_so), p->kind};
 }
 
-static struct hit find_secret(const struct rein_redactor *r, struct rein_str t, size_t from)
+static struct hit find_secret(const struct rein_redactor *r, struct rein_str t, size_t from, struct search *s)
 {
 	struct hit h = {0};
 
 	(void)r;
+	(void)s;
 	return rein_secret_find(t, from, &h.at, &h.n, &h.kind) ? h : (struct hit){0};
 }
 
-static struct hit find_terse(const struct rein_redactor *r, struct rein_str t, size_t from)
+static struct hit find_terse(const struct rein_redactor *r, struct rein_str t, size_t from, struct search *s)
 {
 	struct hit h = {.kind = "password"};
 
 	(void)r;
-	return rein_terse_find(t, from, &h.at, &h.n) ? h : (struct hit){0};
+	return rein_terse_next(&s->terse, t, from, &h.at, &h.n) ? h : (struct hit){0};
 }
 
-static struct hit (*const finders[])(const struct rein_redactor *, struct rein_str, size_t) = {
-	find_secret, find_terse, find_value};
+static struct hit find_hash(const struct rein_redactor *r, struct rein_str t, size_t from, struct search *s)
+{
+	struct hit h = {.kind = "password-hash"};
 
-/*
- * What each finds next in one text: who finds nothing is not asked again after every secret that another found, or a
- * text of many would be read as often.
- */
-struct search {
-	struct {
-		bool asked;
-		struct hit hit;
-	} of[ARRAY_SIZE(finders)];
-};
+	(void)r;
+	(void)s;
+	return rein_crypthash_find(t, from, &h.at, &h.n) ? h : (struct hit){0};
+}
+
+static struct hit (*const finders[])(const struct rein_redactor *, struct rein_str, size_t, struct search *) = {
+	find_secret, find_terse, find_hash, find_value};
+_Static_assert(ARRAY_SIZE(finders) == ARRAY_SIZE(((struct search *)0)->of), "each has its place");
 
 static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t from, struct search *s)
 {
@@ -215,7 +230,7 @@ static struct hit find(const struct rein_redactor *r, struct rein_str t, size_t 
 
 	for (size_t i = 0; i < ARRAY_SIZE(finders); i++) {
 		if (!s->of[i].asked || (s->of[i].hit.n && s->of[i].hit.at < from))
-			s->of[i].hit = finders[i](r, t, from);
+			s->of[i].hit = finders[i](r, t, from, s);
 		s->of[i].asked = true;
 		better(&best, s->of[i].hit);
 	}

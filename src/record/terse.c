@@ -3,15 +3,112 @@
  * Options that take a password and do not say so: curl -u, mysql -p, sshpass -p. Only redaction looks
  * for them: what they mean depends on the program beside them, which is a guess good enough to hide a
  * word and not good enough to accuse somebody.
+ *
+ * The text is read once, forward. A program's name opens it; it is open to the end of its command, and its options are
+ * looked for that long. Quotes count from the name on: a command may stand in some itself (sh -c '...').
  */
 #include "record/terse.h"
-
-#include <strings.h>
 
 #include "base/auto.h"
 
 struct terse_hit {
 	size_t at, n;
+};
+
+enum program {
+	CURL,
+	HTTPIE,
+	MYSQL,
+	SSHPASS,
+	REGISTRY,
+	LOGIN,
+	REDIS,
+	MONGO,
+	LDAP,
+	SMB,
+	ZIP,
+	SEVENZIP,
+	IPMI,
+	SQLCMD,
+	MOSQUITTO,
+	KEYTOOL,
+	ACCOUNT,
+	HTPASSWD,
+	NPROGRAMS,
+};
+
+static const struct {
+	const char *name;
+	unsigned char program;
+	bool ends; /* its own options follow: the other's are over */
+} names[] = {
+	{"curl", CURL, false},
+	{"http", HTTPIE, false},	{"https", HTTPIE, false},
+	{"mysql", MYSQL, false},	{"mysqldump", MYSQL, false},	 {"mysqladmin", MYSQL, false},
+	{"mysqlimport", MYSQL, false},	{"mysqlshow", MYSQL, false},	 {"mysqlcheck", MYSQL, false},
+	{"mysqlslap", MYSQL, false},	{"mysqlpump", MYSQL, false},	 {"mysqlbinlog", MYSQL, false},
+	{"mysqlsh", MYSQL, false},	{"mycli", MYSQL, false},	 {"mariadb", MYSQL, false},
+	{"mariadb-dump", MYSQL, false}, {"mariadb-admin", MYSQL, false}, {"mariadb-import", MYSQL, false},
+	{"mariadb-show", MYSQL, false}, {"mariadb-check", MYSQL, false},
+	{"sshpass", SSHPASS, false},	{"ssh", SSHPASS, true},		 {"scp", SSHPASS, true},
+	{"sftp", SSHPASS, true},	{"rsync", SSHPASS, true},
+	{"docker", REGISTRY, false},	{"podman", REGISTRY, false},	 {"buildah", REGISTRY, false},
+	{"skopeo", REGISTRY, false},	{"nerdctl", REGISTRY, false},	 {"helm", REGISTRY, false},
+	{"oc", REGISTRY, false},	{"az", REGISTRY, false},	 {"login", LOGIN, false},
+	{"redis-cli", REDIS, false},
+	{"mongo", MONGO, false},	{"mongosh", MONGO, false},	 {"mongodump", MONGO, false},
+	{"mongorestore", MONGO, false}, {"mongoexport", MONGO, false},	 {"mongoimport", MONGO, false},
+	{"cqlsh", MONGO, false},
+	{"ldapsearch", LDAP, false},	{"ldapmodify", LDAP, false},	 {"ldapadd", LDAP, false},
+	{"ldapdelete", LDAP, false},	{"ldapwhoami", LDAP, false},
+	{"smbclient", SMB, false},	{"zip", ZIP, false},		 {"unzip", ZIP, false},
+	{"7z", SEVENZIP, false},	{"7za", SEVENZIP, false},	 {"7zz", SEVENZIP, false},
+	{"ipmitool", IPMI, false},	{"sqlcmd", SQLCMD, false},	 {"bcp", SQLCMD, false},
+	{"mosquitto_pub", MOSQUITTO, false}, {"mosquitto_sub", MOSQUITTO, false},
+	{"keytool", KEYTOOL, false},	{"jarsigner", KEYTOOL, false},
+	{"useradd", ACCOUNT, false},	{"usermod", ACCOUNT, false},
+	{"htpasswd", HTPASSWD, false},
+};
+
+enum {
+	ATTACHED = 1, /* -pVALUE */
+	NEXT = 2,     /* -p VALUE */
+	PAIR = 4,     /* of user:VALUE */
+	PERCENT = 8,  /* of user%VALUE */
+	CLUSTER = 16, /* also behind others: -sSu VALUE */
+	OPERAND = 32, /* it says that the last operand is one */
+};
+
+static const struct {
+	unsigned char program, form;
+	const char *option;
+	unsigned with; /* bits of programs that must be there as well */
+} terse[] = {
+	{CURL, ATTACHED | NEXT | PAIR | CLUSTER, "-u", 0},
+	{CURL, NEXT | PAIR, "--user", 0},
+	{CURL, ATTACHED | NEXT | PAIR | CLUSTER, "-U", 0},
+	{CURL, NEXT | PAIR, "--proxy-user", 0},
+	{CURL, NEXT | PAIR, "-E", 0},
+	{CURL, NEXT | PAIR, "--cert", 0},
+	{CURL, NEXT, "--oauth2-bearer", 0},
+	{HTTPIE, NEXT | PAIR, "-a", 0},
+	{HTTPIE, NEXT | PAIR, "--auth", 0},
+	{MYSQL, ATTACHED, "-p", 0},
+	{SSHPASS, ATTACHED | NEXT, "-p", 0},
+	{REGISTRY, ATTACHED | NEXT, "-p", 1u << LOGIN},
+	{REDIS, NEXT, "-a", 0},
+	{MONGO, ATTACHED | NEXT, "-p", 0},
+	{LDAP, NEXT, "-w", 0},
+	{SMB, NEXT | PERCENT, "-U", 0},
+	{ZIP, ATTACHED | NEXT, "-P", 0},
+	{SEVENZIP, ATTACHED, "-p", 0},
+	{IPMI, NEXT, "-P", 0},
+	{SQLCMD, ATTACHED | NEXT, "-P", 0},
+	{MOSQUITTO, NEXT, "-P", 0},
+	{KEYTOOL, NEXT, "-storepass", 0},
+	{KEYTOOL, NEXT, "-keypass", 0},
+	{ACCOUNT, ATTACHED | NEXT, "-p", 0},
+	{HTPASSWD, CLUSTER | OPERAND, "-b", 0},
 };
 
 static bool has(struct rein_str t, size_t at, const char *lit)
@@ -21,19 +118,41 @@ static bool has(struct rein_str t, size_t at, const char *lit)
 	return t.n - at >= n && memcmp(t.p + at, lit, n) == 0;
 }
 
+/* Is there one of these at i? Both ends of the text count as blanks. */
+static bool is_one_of(struct rein_str t, size_t i, const char *chars)
+{
+	return i >= t.n || (t.p[i] && strchr(chars, t.p[i]));
+}
+
+static bool is_blank(struct rein_str t, size_t i)
+{
+	return is_one_of(t, i, " \t\n\r");
+}
+
 /* A reference to a value is no secret. */
-static bool reference(struct rein_str v)
+static bool is_reference(struct rein_str v)
 {
 	return v.n == 0 || strchr("$<*%[{", v.p[0]) != NULL;
 }
 
+/* 8080:80, 127.0.0.1:3306:3306/tcp: what docker run publishes, beside the name of a database. */
+static bool is_port(struct rein_str v)
+{
+	if (!memchr(v.p, ':', v.n))
+		return false;
+	for (size_t i = 0; i < v.n; i++)
+		if (!strchr("0123456789.:/tcpud", v.p[i]))
+			return false;
+	return true;
+}
+
 /* A word, or what stands in quotes. */
-static bool value_at(struct rein_str t, size_t i, struct terse_hit *h)
+static struct terse_hit word_at(struct rein_str t, size_t i)
 {
 	char quote = 0;
 	size_t from, n = 0;
 
-	while (i < t.n && (t.p[i] == ' ' || t.p[i] == '\\'))
+	while (i < t.n && (t.p[i] == ' ' || t.p[i] == '\t' || t.p[i] == '\\' || (t.p[i] == '\n' && t.p[i - 1] == '\\')))
 		i++;
 	if (i < t.n && (t.p[i] == '"' || t.p[i] == '\''))
 		quote = t.p[i++];
@@ -44,82 +163,81 @@ static bool value_at(struct rein_str t, size_t i, struct terse_hit *h)
 		if (quote ? c == quote || c == '\n' || c == '\\' : c && strchr(" \t\r\n\"'&;,)}|<>", c))
 			break;
 	}
-	if (n < 4 || reference((struct rein_str){t.p + from, n}))
+	return (struct terse_hit){from, n};
+}
+
+static bool value_at(struct rein_str t, size_t i, struct terse_hit *h)
+{
+	struct terse_hit w = word_at(t, i);
+	const struct rein_str v = {t.p + w.at, w.n};
+
+	if (w.n < 4 || is_reference(v) || is_port(v))
 		return false;
-	*h = (struct terse_hit){from, n};
+	*h = w;
 	return true;
 }
 
-enum { ATTACHED = 1, NEXT = 2, PAIR = 4, PERCENT = 8 };
-
-/* Options that take a password and do not say so. */
-static const struct {
-	const char *program, *option;
-	unsigned form;	  /* -pVALUE, -p VALUE; PAIR: user:VALUE, PERCENT: user%VALUE */
-	const char *with; /* only with this word, or NULL */
-} terse[] = {
-	{"curl", "-u", ATTACHED | NEXT | PAIR, NULL},
-	{"curl", "--user", NEXT | PAIR, NULL},
-	{"curl", "-U", ATTACHED | NEXT | PAIR, NULL},
-	{"curl", "--proxy-user", NEXT | PAIR, NULL},
-	{"http", "-a", NEXT | PAIR, NULL},
-	{"https", "-a", NEXT | PAIR, NULL},
-	{"mysql", "-p", ATTACHED, NULL},
-	{"mysqldump", "-p", ATTACHED, NULL},
-	{"mysqladmin", "-p", ATTACHED, NULL},
-	{"mariadb", "-p", ATTACHED, NULL},
-	{"sshpass", "-p", ATTACHED | NEXT, NULL},
-	{"docker", "-p", ATTACHED | NEXT, "login"},
-	{"podman", "-p", ATTACHED | NEXT, "login"},
-	{"helm", "-p", NEXT, "login"},
-	{"oc", "-p", NEXT, "login"},
-	{"az", "-p", NEXT, "login"},
-	{"redis-cli", "-a", NEXT, NULL},
-	{"mongo", "-p", ATTACHED | NEXT, NULL},
-	{"mongosh", "-p", ATTACHED | NEXT, NULL},
-	{"mongodump", "-p", ATTACHED | NEXT, NULL},
-	{"mongorestore", "-p", ATTACHED | NEXT, NULL},
-	{"ldapsearch", "-w", NEXT, NULL},
-	{"ldapmodify", "-w", NEXT, NULL},
-	{"ldapadd", "-w", NEXT, NULL},
-	{"smbclient", "-U", NEXT | PERCENT, NULL},
-	{"zip", "-P", NEXT, NULL},
-	{"unzip", "-P", NEXT, NULL},
-	{"7z", "-p", ATTACHED, NULL},
-	{"ipmitool", "-P", NEXT, NULL},
-	{"sqlcmd", "-P", ATTACHED | NEXT, NULL},
-};
-
-/* Is there such a word in the command the byte at stands in? */
-static bool command_has(struct rein_str t, size_t at, const char *word)
+/* htpasswd -b [FILE] USER VALUE; without the file where it only prints (-n). at: its options' first that has a b in it. */
+static bool operand(struct rein_str t, size_t at, struct terse_hit *h)
 {
-	size_t n = strlen(word), from = at;
+	struct terse_hit w = word_at(t, at);
+	int left = 3;
 
-	while (from && !strchr(";|&\n(`", t.p[from - 1]))
-		from--;
-	for (size_t i = from; i + n <= t.n && i < at; i++)
-		if (memcmp(t.p + i, word, n) == 0 &&
-		    (i == 0 || strchr(" \t\n/'\"(;|&`", t.p[i - 1])) &&
-		    (i + n == t.n || strchr(" \t\n'\"", t.p[i + n])))
-			return true;
+	for (; w.n; w = word_at(t, w.at + w.n + is_one_of(t, w.at + w.n, "\"'"))) {
+		const struct rein_str v = {t.p + w.at, w.n};
+
+		if (v.p[0] != '-') {
+			if (--left)
+				continue;
+			*h = w;
+			return v.n >= 4 && !is_reference(v);
+		}
+		left -= memchr(v.p, 'n', v.n) != NULL;
+		if (v.p[v.n - 1] == 'C' || v.p[v.n - 1] == 'r') /* they take a number */
+			w = word_at(t, w.at + w.n);
+	}
 	return false;
 }
 
-static bool terse_option(struct rein_str t, size_t at, struct terse_hit *h)
+/* Where the option's value may begin, or 0: it is another one. */
+static size_t behind_option(struct rein_str t, size_t at, size_t row)
 {
-	if (at && !strchr(" \t'\"", t.p[at - 1]))
+	const unsigned form = terse[row].form;
+	const char *option = terse[row].option;
+	size_t end = at + strlen(option);
+
+	if (has(t, at, option) && end < t.n && (is_one_of(t, end, " \t=\\") ? form & NEXT : form & ATTACHED))
+		return end + (t.p[end] == '=');
+	if (!(form & CLUSTER))
+		return 0;
+	for (end = at + 1; end < t.n && ((t.p[end] >= 'a' && t.p[end] <= 'z') || (t.p[end] >= 'A' && t.p[end] <= 'Z')); end++)
+		;
+	if (end - at < 2 || end >= t.n || !is_blank(t, end))
+		return 0;
+	if (form & OPERAND)
+		return memchr(t.p + at, option[1], end - at) ? end : 0;
+	return t.p[end - 1] == option[1] ? end : 0;
+}
+
+static bool option_at(struct rein_str t, size_t at, uint32_t open, struct terse_hit *h)
+{
+	if (at && !is_one_of(t, at - 1, " \t\n'\""))
 		return false;
 	for (size_t k = 0; k < ARRAY_SIZE(terse); k++) {
-		size_t n = strlen(terse[k].option), from = at + n;
 		const char *mark;
+		size_t from;
 
-		if (!has(t, at, terse[k].option) || from >= t.n)
+		if (!(open & 1u << terse[k].program) || (open & terse[k].with) != terse[k].with)
 			continue;
-		if (!(terse[k].form & (t.p[from] == ' ' || t.p[from] == '=' ? NEXT : ATTACHED)))
+		from = behind_option(t, at, k);
+		if (!from)
 			continue;
-		if (!command_has(t, at, terse[k].program) ||
-		    (terse[k].with && !command_has(t, at, terse[k].with)) ||
-		    !value_at(t, from + (t.p[from] == '='), h))
+		if (terse[k].form & OPERAND) {
+			if (operand(t, at, h))
+				return true;
+			continue;
+		}
+		if (!value_at(t, from, h))
 			continue;
 		if (!(terse[k].form & (PAIR | PERCENT)))
 			return true;
@@ -128,18 +246,91 @@ static bool terse_option(struct rein_str t, size_t at, struct terse_hit *h)
 			continue; /* only a name: it will be asked for */
 		h->n -= (size_t)(mark + 1 - (t.p + h->at));
 		h->at = (size_t)(mark + 1 - t.p);
-		if (!reference((struct rein_str){t.p + h->at, h->n}))
+		if (!is_reference((struct rein_str){t.p + h->at, h->n}))
 			return true;
 	}
 	return false;
 }
 
-bool rein_terse_find(struct rein_str t, size_t from, size_t *ret_at, size_t *ret_len)
+/*
+ * Does this byte end a command? Inside a word it does not (an address's &, a header's ;), nor does a line's end that is
+ * escaped.
+ */
+static bool ends_command(struct rein_str t, size_t i)
 {
-	for (size_t i = from; i < t.n; i++) {
+	const char c = t.p[i];
+
+	if (c == '\n')
+		return !i || t.p[i - 1] != '\\';
+	if (c != ';' && c != '|' && c != '&')
+		return false;
+	return !i || is_blank(t, i - 1) || is_blank(t, i + 1) || t.p[i - 1] == c || (i + 1 < t.n && t.p[i + 1] == c);
+}
+
+/* A quote that opens nothing closes one in which the whole command stands. */
+static bool closes_outer(struct rein_str t, size_t i)
+{
+	return is_one_of(t, i + 1, " \t\r\n;|&),]}\\");
+}
+
+static void go_on(struct rein_terse *s, struct rein_str t, size_t i)
+{
+	const char c = t.p[i];
+	const bool quote = c == '\'' || c == '"', end = ends_command(t, i);
+
+	if (!quote && !end)
+		return;
+	for (unsigned k = 0; k < NPROGRAMS; k++) {
+		if (!(s->open & 1u << k))
+			continue;
+		if (quote && s->quote[k] == c)
+			s->quote[k] = 0;
+		else if (quote && !s->quote[k] && !closes_outer(t, i))
+			s->quote[k] = c;
+		else if (end && !s->quote[k])
+			s->open &= ~(1u << k);
+	}
+}
+
+static void enter(struct rein_terse *s, struct rein_str t, size_t i)
+{
+	_Static_assert(NPROGRAMS <= 32 && NPROGRAMS <= sizeof(s->quote), "bits of a word");
+	if (i && !is_one_of(t, i - 1, " \t\n/'\"(;|&`="))
+		return;
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		const size_t n = strlen(names[k].name);
+
+		if (names[k].name[0] != t.p[i] || !has(t, i, names[k].name) || !is_one_of(t, i + n, " \t\n\r'\"\\,"))
+			continue;
+		s->quote[names[k].program] = 0;
+		if (names[k].ends)
+			s->open &= ~(1u << names[k].program);
+		else
+			s->open |= 1u << names[k].program;
+	}
+}
+
+/* Letters that a name begins with. */
+static bool may_begin(char c)
+{
+	static const bool first[256] = {['7'] = true, ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['h'] = true,
+					['i'] = true, ['j'] = true, ['k'] = true, ['l'] = true, ['m'] = true, ['n'] = true,
+					['o'] = true, ['p'] = true, ['r'] = true, ['s'] = true, ['u'] = true, ['z'] = true};
+
+	return first[(unsigned char)c];
+}
+
+bool rein_terse_next(struct rein_terse *s, struct rein_str t, size_t from, size_t *ret_at, size_t *ret_len)
+{
+	while (s->at < t.n) {
+		const size_t i = s->at++;
 		struct terse_hit h;
 
-		if (t.p[i] != '-' || !terse_option(t, i, &h) || h.at < from)
+		if (s->open)
+			go_on(s, t, i);
+		if (may_begin(t.p[i]))
+			enter(s, t, i);
+		if (t.p[i] != '-' || !s->open || !option_at(t, i, s->open, &h) || h.at < from)
 			continue;
 		*ret_at = h.at;
 		*ret_len = h.n;

@@ -62,7 +62,6 @@ struct session {
 	bool unfrozen;		 /* but not by its freezer */
 	uint64_t paused_ns;	 /* since when */
 	struct rein_still still; /* and whether it really does, unfrozen */
-	pid_t guard;		 /* looks at that while we are stopped; or 0 */
 	uint64_t orders_ns;	 /* when to ask what is ordered */
 	struct rein_box_note end;
 };
@@ -175,22 +174,6 @@ static bool is_held_by_signals(const struct session *s)
 	return s->paused && s->unfrozen && s->why == REIN_BOX_LOST;
 }
 
-static void keep_still(struct session *s, uint64_t now)
-{
-	if (!is_held_by_signals(s) || now < s->still.next_ns)
-		return;
-	switch (rein_still_look(&s->still, s->box->pid, now)) {
-	case REIN_STILL_YES:
-		break;
-	case REIN_STILL_AGAIN:
-		signal_all(s, SIGSTOP);
-		break;
-	case REIN_STILL_NEVER:
-		kill_box(s, REIN_BOX_STOPPED);
-		break;
-	}
-}
-
 #define ORDERS_NS (500 * 1000000ull)
 
 /* What is ordered? Nobody waits long if the signal that says so is lost. */
@@ -212,24 +195,56 @@ static void obey(struct session *s)
 	}
 }
 
-/* For the console. What was ordered while nobody was there to hear it comes before going on. */
-static bool hold(void *arg, bool still)
+static int on_note(struct session *s, struct rein_err *err);
+
+static bool still_held(void *arg, struct rein_still_box *ret)
+{
+	const struct session *s = arg;
+
+	*ret = (struct rein_still_box){s->box->pid, s->box->pidfd, s->box->control};
+	return is_held_by_signals(s);
+}
+
+static void still_stop(void *arg)
+{
+	signal_all(arg, SIGSTOP);
+}
+
+static void still_end(void *arg)
+{
+	kill_box(arg, REIN_BOX_STOPPED);
+}
+
+/* What was ordered while nobody was there to hear it comes before going on. */
+static void still_rest(void *arg, bool still)
 {
 	struct session *s = arg;
 
-	if (s->guard > 0 && rein_still_relieve(&s->still, s->guard)) {
-		s->guard = 0;
-		kill_box(s, REIN_BOX_STOPPED);
-		return true;
-	}
-	s->guard = 0;
 	if (still || !s->spec->watch)
 		pause_box(s, still);
 	else
 		obey(s);
-	if (still && is_held_by_signals(s))
-		s->guard = rein_still_guard(&s->still, &(struct rein_still_box){s->box->pid, s->box->pidfd, s->box->control});
-	return s->guard >= 0;
+}
+
+/* In the midst of a message that made us stop; what comes now makes us stop no more, for it is paused. */
+static bool still_hear(void *arg)
+{
+	struct rein_err ignored = {0};
+
+	if (on_note(arg, &ignored) == 0)
+		return true;
+	kill_box(arg, REIN_BOX_LOST);
+	return false;
+}
+
+static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest, still_hear};
+
+/* For the console. */
+static bool hold(void *arg, bool still)
+{
+	struct session *s = arg;
+
+	return rein_still_hold(&s->still, &ways, s, still);
 }
 
 /* Somebody wants something: has he left an order, or will he come to the door? */
@@ -301,6 +316,7 @@ static int on_note(struct session *s, struct rein_err *err)
 				rein_console_stopped(&s->console, s->box->control, note.status);
 			break;
 		case REIN_BOX_MSG_HELD:
+			s->still.told = s->paused;
 			if (s->paused && s->spec->watch)
 				s->spec->watch->paused(s->spec->watch->arg, true);
 			break;
@@ -378,7 +394,7 @@ static void look(struct session *s)
 
 	if (rein_mono_ns() >= s->orders_ns)
 		obey(s);
-	keep_still(s, rein_mono_ns());
+	rein_still_keep(&s->still, &ways, s, rein_mono_ns());
 	s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 	if (rein_keep_look(&s->keeper, rein_mono_ns()) ||
 	    (limit && s->keeper.output_bytes > limit && !s->why))

@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/pack.h"
+#include "base/prefix.h"
 #include "sys/file.h"
 #include "sys/sys.h"
 
@@ -249,22 +250,18 @@ int rein_live_list(int state_fd, struct rein_live_list *ret, struct rein_err *er
 int rein_live_find(int state_fd, const char *name, struct rein_live *ret, struct rein_err *err)
 {
 	auto_(rein_live_list_done) struct rein_live_list l = {0};
-	struct rein_live *found = NULL;
+	struct rein_prefix p = {.name = name};
 
 	if (rein_live_list(state_fd, &l, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < l.n; i++) {
-		if (!*name || !rein_starts(l.v[i].id, name)) /* a variable that was not set names nobody */
-			continue;
-		if (found && !rein_streq(found->id, name) && !rein_streq(l.v[i].id, name))
-			return rein_err_set(err, REIN_E_USAGE, "'%s' is the beginning of several boxes", name);
-		if (!found || rein_streq(l.v[i].id, name))
-			found = &l.v[i];
-	}
-	if (!found)
+	for (size_t i = 0; i < l.n; i++)
+		rein_prefix_offer(&p, i, l.v[i].id);
+	if (p.n > 1)
+		return rein_prefix_refuse(&p, REIN_E_USAGE, "boxes", err);
+	if (!p.n)
 		return rein_err_set(err, REIN_E_NOTFOUND, "no box '%s' is running (see: rein ps)", name);
-	*ret = *found;
-	*found = (struct rein_live){0};
+	*ret = l.v[p.at];
+	l.v[p.at] = (struct rein_live){0};
 	return 0;
 }
 

@@ -148,6 +148,7 @@ static int hear_executor(struct rein_ocirun *s, struct rein_err *err)
 			on_ready(s, &note, fds);
 		if (note.kind == REIN_BOX_MSG_STOPPED && !s->paused)
 			rein_console_stopped(&s->console, s->control, note.status);
+		s->still.told |= note.kind == REIN_BOX_MSG_HELD && s->paused;
 		if (note.kind == REIN_BOX_MSG_HELD && s->paused && s->spec->watch)
 			s->spec->watch->paused(s->spec->watch->arg, true);
 		if (note.kind == REIN_BOX_MSG_FAIL || note.kind == REIN_BOX_MSG_EXEC ||
@@ -257,24 +258,6 @@ static void pause_it(struct rein_ocirun *s, bool on)
 		s->deadline_ns += now - s->paused_ns;
 }
 
-static void keep_still(struct rein_ocirun *s, uint64_t now)
-{
-	const struct rein_box_note stop = {.kind = REIN_BOX_MSG_SIGNAL, .status = SIGSTOP, .sys = 2};
-
-	if (!s->paused || !s->unfrozen || s->control < 0 || !s->listed || now < s->still.next_ns)
-		return;
-	switch (rein_still_look(&s->still, s->supervisor.box, now)) {
-	case REIN_STILL_YES:
-		break;
-	case REIN_STILL_AGAIN:
-		send(s->control, &stop, sizeof(stop), MSG_NOSIGNAL | MSG_DONTWAIT);
-		break;
-	case REIN_STILL_NEVER:
-		kill_it(s, REIN_BOX_STOPPED);
-		break;
-	}
-}
-
 static void obey(struct rein_ocirun *s)
 {
 	enum rein_ordered order = s->spec->watch ? s->spec->watch->ask(s->spec->watch->arg) : REIN_BOX_GO;
@@ -285,23 +268,54 @@ static void obey(struct rein_ocirun *s)
 		pause_it(s, order == REIN_BOX_PAUSE);
 }
 
-static bool hold(void *arg, bool still)
+static bool still_held(void *arg, struct rein_still_box *ret)
+{
+	const struct rein_ocirun *s = arg;
+
+	*ret = (struct rein_still_box){s->supervisor.box, s->init, s->control};
+	return s->paused && s->unfrozen && s->control >= 0 && s->listed;
+}
+
+static void still_stop(void *arg)
+{
+	const struct rein_box_note stop = {.kind = REIN_BOX_MSG_SIGNAL, .status = SIGSTOP, .sys = 2};
+	const struct rein_ocirun *s = arg;
+
+	send(s->control, &stop, sizeof(stop), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void still_end(void *arg)
+{
+	kill_it(arg, REIN_BOX_STOPPED);
+}
+
+static void still_rest(void *arg, bool still)
 {
 	struct rein_ocirun *s = arg;
 
-	if (s->guard > 0 && rein_still_relieve(&s->still, s->guard)) {
-		s->guard = 0;
-		kill_it(s, REIN_BOX_STOPPED);
-		return true;
-	}
-	s->guard = 0;
 	if (still)
 		pause_it(s, true);
 	else
 		obey(s);
-	if (still && s->paused && s->unfrozen && s->control >= 0 && s->listed)
-		s->guard = rein_still_guard(&s->still, &(struct rein_still_box){s->supervisor.box, s->init, s->control});
-	return s->guard >= 0;
+}
+
+static bool still_hear(void *arg)
+{
+	struct rein_err ignored = {0};
+
+	if (hear_executor(arg, &ignored) == 0)
+		return true;
+	kill_it(arg, REIN_BOX_LOST);
+	return false;
+}
+
+static const struct rein_still_ways ways = {still_held, still_stop, still_end, still_rest, still_hear};
+
+static bool hold(void *arg, bool still)
+{
+	struct rein_ocirun *s = arg;
+
+	return rein_still_hold(&s->still, &ways, s, still);
 }
 
 /* Which process its container's first one is, as the runtime has written down; 0: it has not. */
@@ -444,7 +458,7 @@ static int attend(struct rein_ocirun *s, struct rein_err *err)
 		s->keeper.output_bytes = atomic_load(&s->outlet.carried) + s->console.relay.carried;
 		if (s->why != REIN_BOX_LOST)
 			continue;
-		keep_still(s, now);
+		rein_still_keep(&s->still, &ways, s, now);
 		if (rein_keep_look(&s->keeper, now) || (limit && s->keeper.output_bytes > limit))
 			kill_it(s, REIN_BOX_LIMIT);
 		else if (s->deadline_ns && !s->paused && now >= s->deadline_ns)

@@ -405,7 +405,7 @@ int rein_bundle_write(const struct rein_bundle *b, struct rein_err *err)
 	rein_json_kstr(&j, "path", "rootfs");
 	rein_json_kbool(&j, "readonly", true);
 	rein_json_close(&j, '}');
-	rein_json_kstr(&j, "hostname", b->spec->hostname);
+	rein_json_kstr(&j, "hostname", rein_plan_str(b->plan, b->plan->hostname));
 	rein_json_key(&j, "mounts");
 	rein_json_open(&j, '[');
 	for (uint32_t i = 0; i < b->plan->nmounts; i++)

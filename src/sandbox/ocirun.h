@@ -56,7 +56,6 @@ struct rein_ocirun {
 	bool paused, listed, ready;
 	bool unfrozen; /* paused, but not by its freezer */
 	struct rein_still still;
-	pid_t guard; /* of a box that stands still, while we are stopped; or 0 */
 	bool signalled; /* the runtime itself: it may not have got as far as to pass it on */
 };
 

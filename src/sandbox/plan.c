@@ -146,7 +146,7 @@ static int lay_out(const struct rein_planitems *l, const struct rein_box_spec *s
 	put_words(b, p.envp, envp);
 	p.cwd = put(b, spec->cwd);
 	p.search = put(b, search_path(envp));
-	p.hostname = put(b, spec->hostname ? spec->hostname : "box");
+	p.hostname = put(b, l->hostname);
 	p.size = (uint32_t)b->n;
 	if (b->failed)
 		return rein_err_set(err, REIN_E_LIMIT,
@@ -185,7 +185,7 @@ int rein_plan_build_guest(char **argv, char **envp, const char *cwd, const struc
 	/* a plan has a filter; this one is never installed, and if it were nothing would run */
 	static const struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS};
 	const struct rein_box_spec spec = {.argv = argv, .envp = envp, .cwd = cwd};
-	const struct rein_planitems none = {0};
+	const struct rein_planitems none = {.hostname = "box"}; /* it has its name already */
 	struct rein_plan_setup guest = {.tty_mask = setup->tty_mask, .window = setup->window,
 					.filter = &nothing, .nfilter = 1};
 	auto_buf struct rein_buf b = REIN_BUF(REIN_PLAN_MAX - 1);

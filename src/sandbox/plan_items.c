@@ -182,11 +182,6 @@ static char *link_end(const char *path)
 	return at;
 }
 
-static const char *host_name(const struct rein_box_spec *spec)
-{
-	return spec->hostname ? spec->hostname : "box";
-}
-
 /* A small file of the box's own over one of the host's. */
 static int add_text(struct rein_planitems *l, const char *path, const char *text, struct rein_err *err)
 {
@@ -208,7 +203,7 @@ static int add_text(struct rein_planitems *l, const char *path, const char *text
  * Behind a gate names come from the gate alone: its own settings lie over the host's, whose search
  * list would ask for names nobody meant, and whose fixed addresses lead nowhere from here.
  */
-static int add_names(struct rein_planitems *l, const struct rein_box_spec *spec, struct rein_err *err)
+static int add_names(struct rein_planitems *l, struct rein_err *err)
 {
 	static const struct {
 		const char *path, *text;
@@ -219,7 +214,7 @@ static int add_names(struct rein_planitems *l, const struct rein_box_spec *spec,
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		auto_free char *found = link_end(files[i].path), *normal = found ? realpath(found, NULL) : NULL;
-		auto_free char *text = i ? rein_asprintf("%s%s\n", files[i].text, host_name(spec))
+		auto_free char *text = i ? rein_asprintf("%s%s\n", files[i].text, l->hostname)
 					 : rein_strdup(files[i].text);
 
 		if (!found || !text)
@@ -270,7 +265,8 @@ static bool is_its_own(const struct rein_box_spec *spec, const char *path)
 
 /*
  * The box has a host name of its own, and programs ask for its address (java, hostname -i): the host's file with one
- * more line. Where there is none, or none of a reasonable size, it is as it is.
+ * more line. Where there is none, or none of a reasonable size, it is as it is; and where the command may change it, so
+ * that nothing may lie over it, the box has the name that is in every such file.
  */
 static int add_host_name(struct rein_planitems *l, const struct rein_box_spec *spec, struct rein_err *err)
 {
@@ -279,12 +275,17 @@ static int add_host_name(struct rein_planitems *l, const struct rein_box_spec *s
 	struct rein_err ignored = {0};
 	struct stat st;
 
-	if (!path || is_its_own(spec, path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > HOSTS_MAX ||
+	if (!path || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > HOSTS_MAX ||
 	    rein_file_read(AT_FDCWD, path, &text, &ignored) < 0)
 		return 0;
-	if (text.n && knows_host(text.p, host_name(spec)))
+	if (text.n && knows_host(text.p, l->hostname))
 		return 0;
-	rein_buf_printf(&text, "%s127.0.1.1 %s\n", text.n && text.p[text.n - 1] != '\n' ? "\n" : "", host_name(spec));
+	if (is_its_own(spec, path)) {
+		if (text.n && knows_host(text.p, "localhost"))
+			l->hostname = "localhost";
+		return 0;
+	}
+	rein_buf_printf(&text, "%s127.0.1.1 %s\n", text.n && text.p[text.n - 1] != '\n' ? "\n" : "", l->hostname);
 	/* what is no text is nobody's list of hosts */
 	return text.failed || strlen(text.p) != text.n ? 0 : add_text(l, path, text.p, err);
 }
@@ -533,8 +534,9 @@ int rein_planitems_find_(struct rein_planitems *l, const struct rein_box_spec *s
 			 const struct rein_plan_setup *setup, const struct rein_mounts *mounts,
 			 struct rein_err *err)
 {
+	l->hostname = spec->hostname ? spec->hostname : "box";
 	if (add_roots(l, spec, err) < 0 || add_paths(l, spec, err) < 0 || add_named_sockets(l, spec, err) < 0 ||
-	    (setup->flags & REIN_PLAN_GATE ? add_names(l, spec, err) < 0 || add_bundle(l, setup, err) < 0
+	    (setup->flags & REIN_PLAN_GATE ? add_names(l, err) < 0 || add_bundle(l, setup, err) < 0
 					   : add_host_name(l, spec, err) < 0) ||
 	    add_builtin(l, spec, setup->flags, err) < 0)
 		return -err->code;

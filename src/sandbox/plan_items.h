@@ -22,6 +22,7 @@ struct rein_planitems {
 	size_t n, cap;
 	char **owned;
 	size_t nowned, owned_cap;
+	const char *hostname; /* the box's, once they are found */
 };
 
 /* One more; REIN_E_LIMIT: no plan can hold its path. */

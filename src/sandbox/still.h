@@ -17,6 +17,8 @@ struct rein_still {
 	uint64_t since_ns, next_ns; /* held since then; when to look */
 	unsigned moved;		    /* looks at which it moved again */
 	bool stood, never;	    /* it stood once; it cannot be held */
+	bool told;		    /* the executor says that all were signalled: REIN_BOX_MSG_HELD */
+	pid_t guard;		    /* who looks while we are stopped; or 0 */
 	struct rein_stances was;    /* at the last look */
 };
 
@@ -37,11 +39,21 @@ struct rein_still_box {
 	int pidfd, control;
 };
 
+/* What whoever runs the box can do about it; arg is his. */
+struct rein_still_ways {
+	bool (*held)(void *arg, struct rein_still_box *ret); /* is it held by signals, and where is it? */
+	void (*stop)(void *arg);			     /* once more */
+	void (*end)(void *arg);				     /* it cannot be held */
+	void (*rest)(void *arg, bool still);		     /* it is to stand still, or to go on if it may */
+	bool (*hear)(void *arg);			     /* what the executor has said; false: no more is to be expected */
+};
+
+/* When it is time to look: does it stand still? If not it is stopped once more, or ended. */
+void rein_still_keep(struct rein_still *s, const struct rein_still_ways *w, void *arg, uint64_t now);
 /*
- * While we are stopped ourselves: a process that looks in our place, and ends a box that cannot be held. It ends with us.
- * Its pid, or -1 and errno. rein_still_relieve ends it; true: it had to end the box, and s->never says so.
+ * For a console (console.h): before we are stopped ourselves, and after. A process looks meanwhile in our place, and ends
+ * a box that cannot be held; it ends with us. False: there is none, and nobody would.
  */
-pid_t rein_still_guard(const struct rein_still *s, const struct rein_still_box *box);
-bool rein_still_relieve(struct rein_still *s, pid_t guard);
+bool rein_still_hold(struct rein_still *s, const struct rein_still_ways *w, void *arg, bool still);
 
 #endif

@@ -31,7 +31,7 @@ static bool same(const struct check *k, const struct rein_fp *was, const struct 
 
 /*
  * A directory in which something changed, and nothing else of it: back again, its time keeps nothing from being undone.
- * What moves in it is compared by itself, and a directory that is gone or another one is followed (commit.c).
+ * What moves in it is compared by itself, and a directory that is gone or another one is followed (follow.c).
  */
 static bool is_trace(const struct check *k, const struct rein_change *x)
 {

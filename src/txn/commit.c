@@ -173,7 +173,8 @@ static int load_chosen(const struct rein_tx *t, struct rein_changes *ret, struct
 }
 
 /* It is done: nothing of the attempt is needed any more. */
-static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d)
+static void forget_attempt(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+			   struct rein_changes *c)
 {
 	struct rein_err ignored = {0};
 
@@ -181,6 +182,7 @@ static void forget_attempt(const struct rein_tx *t, const struct rein_op_dirs *d
 	rein_merged_forget(t);
 	for (size_t i = 0; i < d->n; i++)
 		rein_tree_remove(d->store[i], "left", &ignored);
+	rein_parted_forget(s, t, d, c);
 }
 
 /* It is as before; where the content of a held one cannot be put back now, the next attempt begins with that. */
@@ -423,7 +425,7 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
 	t->unfinished = rc < 0;
 	if (rc == 0)
-		forget_attempt(t, d);
+		forget_attempt(s, t, d, c);
 	*err = (struct rein_err){0};
 	return 0;
 }
@@ -455,7 +457,7 @@ static int attempt(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 
 	/* first what an attempt before this one left */
 	if (rein_remove_work(s, t, err) < 0 || rein_put_back(t, c, err) < 0 || rein_merged_put(t, c, err) < 0 ||
-	    rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
+	    rein_parted_mark(c, err) < 0 || rein_prepare(t, c, &ops, err) < 0 || rein_op_dirs_open(t, &d, err) < 0 || write_down(s, t, c, err) < 0)
 		return -err->code;
 	return run(s, t, c, &ops, &d, true, err);
 }
@@ -492,94 +494,6 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 	return rc;
 }
 
-const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c)
-{
-	static const uint8_t kinds[] = {
-		[REIN_OP_EXCHANGE] = REIN_CHANGE_MODIFIED,
-		[REIN_OP_CREATE] = REIN_CHANGE_CREATED,
-		[REIN_OP_DELETE] = REIN_CHANGE_DELETED,
-		[REIN_OP_META] = REIN_CHANGE_META,
-		[REIN_OP_DIRMETA] = 0,
-	};
-
-	for (size_t i = rein_changes_find(c, o->root, o->path);
-	     i < c->n && c->v[i].root == o->root && rein_streq(c->v[i].path, o->path); i++)
-		if (kinds[o->kind] && c->v[i].kind == kinds[o->kind])
-			return &c->v[i];
-	return NULL;
-}
-
-/*
- * The steps were written down when it was committed. What is left out since then has none; and a file that was
- * accepted in place of the one that was left there (it was just compared) is the one to move.
- */
-static void follow(struct rein_ops *ops, const struct rein_changes *c, bool forward)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < ops->n; i++) {
-		struct rein_op *o = &ops->v[i];
-		const struct rein_change *x = rein_op_change(o, c);
-
-		if (x && x->skipped) {
-			rein_op_done(o);
-			continue;
-		}
-		if (x && x->top && !x->link_to && !forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_CREATE))
-			o->ino_new = x->after.ino;
-		if (x && x->top && !x->link_to && forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_DELETE))
-			o->ino_old = x->before.ino;
-		ops->v[n++] = *o;
-	}
-	ops->n = n;
-}
-
-/* What is at the path of a step now; nothing where its directory is gone, too. */
-static int now_at(const struct rein_op_dirs *d, const struct rein_op *o, struct rein_fp *ret, struct rein_err *err)
-{
-	auto_close int parent = -1;
-	const char *name;
-
-	*ret = (struct rein_fp){0};
-	if (rein_open_parent(d->real[o->root], o->path, &name, &parent, err) < 0)
-		return err->sys == ENOENT || err->sys == ENOTDIR ? 0 : -err->code;
-	return rein_fp_at(parent, name, ret, err);
-}
-
-/*
- * A directory that things only move in is compared by nobody. If it has another mode by now, that is somebody's later
- * work and stays. If another directory is in its place, the moves go there, and it keeps its own mode and time: half
- * way is too late to find that out. If it is gone, so is all that would have moved in it, as was just found.
- */
-static int follow_directories(struct rein_ops *ops, const struct rein_op_dirs *d, struct rein_err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < ops->n; i++) {
-		struct rein_op o = ops->v[i];
-		const bool times = o.kind == REIN_OP_DIRMETA;
-		struct rein_fp fp;
-
-		if ((times || o.kind == REIN_OP_LIFT) && now_at(d, &o, &fp, err) < 0)
-			return -err->code;
-		if ((times || o.kind == REIN_OP_LIFT) && !S_ISDIR(fp.mode)) {
-			rein_op_done(&ops->v[i]);
-			continue;
-		}
-		if (times && o.old.mode == o.new.mode)
-			o.old.mode = o.new.mode = fp.mode;
-		if (times && fp.ino != o.ino_old) {
-			o.ino_old = fp.ino;
-			o.old.mode = o.new.mode = fp.mode;
-			o.old.mtime_ns = o.new.mtime_ns = fp.mtime_ns;
-			o.bits = REIN_ATTR_MODE | REIN_ATTR_MTIME;
-		}
-		ops->v[n++] = o;
-	}
-	ops->n = n;
-	return 0;
-}
-
 static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		   bool forward, struct rein_err *err)
 {
@@ -595,10 +509,7 @@ static int reverse_once(const struct rein_state *s, struct rein_tx *t, struct re
 	    check_again(s, t, c, forward, err) < 0 ||
 	    rein_file_read(t->dirfd, "ops", &b, err) < 0 ||
 	    rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &was, err) < 0 ||
-	    rein_op_dirs_open(t, &d, err) < 0)
-		return -err->code;
-	follow(&ops, c, forward);
-	if (follow_directories(&ops, &d, err) < 0)
+	    rein_op_dirs_open(t, &d, err) < 0 || rein_ops_follow(&ops, c, &d, forward, err) < 0)
 		return -err->code;
 	rein_changes_sum(c, &t->sum); /* something may be left out since */
 	rc = save_chosen(t, c, err) < 0 ? -err->code : run(s, t, c, &ops, &d, forward, err);
@@ -654,7 +565,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_ops_parse((struct rein_str){b.p, b.n}, &ops, &forward, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s: journal/%s", id, id);
 	if (rein_tx_load(s, id, &t, err) < 0 || load_chosen(&t, &c, err) < 0 ||
-	    rein_op_dirs_open(&t, &d, err) < 0)
+	    rein_parted_mark(&c, err) < 0 || rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (carry_out(&ops, &d, forward, err) < 0 &&
 	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
@@ -671,7 +582,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	rein_changes_sum(&c, &t.sum);
 	if (finish(s, &t, &d, &c, forward, err) < 0)
 		return -err->code;
-	forget_attempt(&t, &d);
+	forget_attempt(s, &t, &d, &c);
 	return 0;
 }
 

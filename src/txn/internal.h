@@ -38,6 +38,8 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
+/* By path, and what directories get at last. */
+void rein_ops_sort(struct rein_ops *ops);
 
 /*
  * Merged text in place of the run's, whose own version is kept until it is taken back or forgotten. Under the lock, as
@@ -84,6 +86,12 @@ bool rein_moved_same(const struct rein_state *s, struct rein_moved *m, const str
 		     const struct rein_fp *is);
 int rein_moved_trim(const struct rein_state *s, struct rein_err *err);
 
+/* Files that were one in the run, and are no more if some of their names are left out: see parted.c. */
+int rein_parted_mark(struct rein_changes *c, struct rein_err *err);
+/* The commit is done and written down: the names that were left out go. */
+void rein_parted_forget(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+			struct rein_changes *c);
+
 /* Files with several names that steps are about to move or link, as they are before: see traces.c. */
 struct rein_trace {
 	size_t op;
@@ -99,6 +107,12 @@ void rein_traces_take(const struct rein_ops *ops, const struct rein_changes *c, 
 void rein_traces_note(const struct rein_state *s, const struct rein_traces *t, const struct rein_ops *ops,
 		      const struct rein_op_dirs *d);
 void rein_traces_done(struct rein_traces *t);
+/*
+ * The steps as they were taken, made fit for the way back or forth again: after the check, under the lock. What comes as a
+ * file of its own, no longer as a name of another, is known by that (after).
+ */
+int rein_ops_follow(struct rein_ops *ops, struct rein_changes *c, const struct rein_op_dirs *d, bool forward,
+		    struct rein_err *err);
 /* The change that a step carries out by itself, or NULL: of one path there may be two. */
 const struct rein_change *rein_op_change(const struct rein_op *o, const struct rein_changes *c);
 

@@ -505,6 +505,12 @@ static int deepest_first(const void *a, const void *b)
 	return dx ? -by_dir(x, y) : by_dir(x, y);
 }
 
+void rein_ops_sort(struct rein_ops *ops)
+{
+	if (ops->n)
+		qsort(ops->v, ops->n, sizeof(ops->v[0]), deepest_first);
+}
+
 /* [O2], while nothing has happened yet: half way there would be neither forward nor back. */
 static int refuse_nested(const struct rein_ops *ops, struct rein_err *err)
 {
@@ -589,8 +595,7 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 	rein_op_dirs_done(&d);
 	rein_copies_done(&p.staged);
 	rein_free(p.speaks);
-	if (rc == 0 && ops.n)
-		qsort(ops.v, ops.n, sizeof(ops.v[0]), deepest_first);
+	rein_ops_sort(&ops);
 	if (rc == 0)
 		rc = refuse_nested(&ops, err);
 	if (rc < 0) {

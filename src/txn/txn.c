@@ -552,7 +552,7 @@ int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		struct rein_change *y;
 		char *path;
 
-		if (!x->skipped || (whole.n && whole.v[i].skipped) ||
+		if (!x->skipped || x->decided || (whole.n && whole.v[i].skipped) ||
 		    (x->kind == REIN_CHANGE_META && S_ISDIR(x->before.mode) && !(x->what & ~REIN_WHAT_TIMES)))
 			continue;
 		at[rest.n] = i;

@@ -146,7 +146,7 @@ int rein_tx_discard(const struct rein_state *s, struct rein_tx *t, struct rein_e
 /* Killed during an attempt to commit it, a held one may lack what that left out, or have what it merged: as it was. */
 int rein_tx_make_whole(const struct rein_state *s, const struct rein_tx *t, const struct rein_changes *c,
 		       struct rein_err *err);
-/* A new HELD transaction with copies of the skipped changes of t; *ret_id is its name, "" if none. */
+/* A new HELD transaction with copies of the skipped changes of t that nobody decided about; *ret_id is its name, "" if none. */
 int rein_tx_split(const struct rein_state *s, const struct rein_tx *t,
 		   const struct rein_changes *c, char *ret_id, struct rein_err *err);
 /* Take that back, because t is held as a whole after all. Fails where either is not as it was then. */

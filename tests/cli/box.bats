@@ -145,8 +145,10 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	run rein run -q --discard --hide /etc/hosts -- cat /etc/hosts
 	hasnt "$output" 127.0
 	eq unchanged "$before" "$(md5sum /etc/hosts)"
+	# what the command may change is what it finds: there the name is one that has an address
+	run -0 rein run -q --discard --whole-system -- sh -c 'getent hosts "$(hostname)"'
+	run -0 rein run -q --discard --whole-system --net=restricted -- sh -c 'getent hosts "$(hostname)"'
 	is_root || return 0
-	# what the command may change is what it finds
 	run -0 rein run -q --hold --whole-system -- sh -c 'echo 127.0.0.9 mine >>/etc/hosts; getent hosts mine; cat /etc/hosts'
 	has "${lines[0]}" 127.0.0.9
 	hasnt "$output" 127.0.1.1

@@ -236,6 +236,149 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	[ ! -e b ]
 }
 
+@test "a redo of a name whose file was saved anew since: left out, or made a file of its own" {
+	local id
+	echo one >a
+	q sh -c 'ln a b; mkdir d; ln a d/e; echo 1 >d/f; echo x >c'
+	id=$(newest)
+	rein undo -q
+	editor a two
+	run -123 rein redo
+	has "$output" "b: created here, is another name"
+	has "$output" "d/e: created here, is another name"
+	run -123 rein redo --theirs b
+	# what comes with its directory is left out with it, or not at all
+	run -123 rein redo --ours b --ours d/e
+	eq nothing a "$(ls)"
+	run -0 rein redo --ours b --ours d
+	eq files "a c" "$(echo *)"
+	eq content "two x" "$(cat a c | xargs)"
+	rein undo -q
+	eq undone a "$(ls)"
+	rein redo -q
+	eq redone "a c" "$(echo *)"
+	rein undo -q
+	q sh -c 'ln a b; mkdir d; ln a d/e; echo 1 >d/f; echo x >c'
+	rein undo -q
+	editor a three
+	run -0 rein redo --theirs '**'
+	same b d/e
+	apart a b
+	eq files "three two 1 x" "$(cat a b d/f c | xargs)"
+	run -0 rein diff
+	has "$output" "+two"
+	rein undo -q
+	eq undone a "$(ls)"
+	run -0 rein redo
+	same b d/e
+	eq files "three two 1 x" "$(cat a d/e d/f c | xargs)"
+	# it is a file like any other now
+	echo more >>b
+	run -123 rein undo
+	eq b "two more" "$(xargs <b)"
+	# all of it left as it is would be no redo
+	rm -r b c d
+	q ln a b
+	rein undo -q
+	rm a
+	run -125 rein redo --ours b
+	run -0 rein redo --theirs b
+	eq files b "$(ls)"
+	eq b three "$(cat b)"
+}
+
+@test "a redo of a file that moved, with its change, when its old name is another file's by now" {
+	echo one >a; ln a ../outside
+	q sh -c 'mv a c; echo more >>c'
+	same c ../outside
+	rein undo -q
+	same a ../outside
+	editor a two
+	run -123 rein redo
+	run -123 rein redo --theirs c
+	eq nothing a "$(ls)"
+	# the old name stays, the new one is a file of its own
+	run -0 rein redo --ours a --theirs c
+	eq files "two one more" "$(cat a c | xargs)"
+	eq outside one "$(cat ../outside)"
+	rein undo -q
+	eq undone "a two" "$(ls) $(cat a)"
+	eq outside one "$(cat ../outside)"
+	rein redo -q
+	eq files "two one more" "$(cat a c | xargs)"
+	rein undo -q
+	rm a ../outside
+	# neither: the rest is done
+	echo one >a; ln a ../outside
+	q sh -c 'mv a c; chmod 600 c; echo x >x'
+	rein undo -q
+	editor a two
+	run -0 rein redo --ours c
+	eq files "a x" "$(echo *)"
+	eq mode 644 "$(stat -c %a ../outside)"
+	rein undo -q
+	# another name of it is known: there the change goes
+	rm a ../outside
+	echo one >a; ln a b; ln a ../outside
+	q sh -c 'mv a c; mv b d; echo more >>c'
+	rein undo -q
+	same a b ../outside
+	editor a two
+	run -0 rein redo --theirs '**'
+	eq files "c d" "$(echo *)"
+	same c d ../outside
+	eq content "one more" "$(xargs <../outside)"
+	rein undo -q
+	same b ../outside
+	eq undone "two one" "$(cat a b | xargs)"
+}
+
+@test "new names of one new file, divided by a commit: files of their own, told, undone in any order" {
+	local id rest
+	# in a new directory and outside of one, and one that takes a real file's place
+	echo old >m
+	for order in "rest id" "id rest"; do # a directory that has the rest in it stays as long as that
+		id=$(held sh -c 'echo 1 >x; ln x y; ln x z; mkdir -p new; echo 2 >new/x; ln new/x new/y; echo 3 >t; ln t n; mv t m')
+		run -0 rein commit --only x --only new/x --only m
+		has "$output" "m and 2 more had other names in the run"
+		rest=$(newest)
+		eq links "1 1 1" "$(stat -c %h x new/x m | xargs)"
+		eq files "1 2 3" "$(cat x new/x m | xargs)"
+		[ ! -e y ] && [ ! -e z ] && [ ! -e new/y ] && [ ! -e n ]
+		# nothing of ours looks like later work
+		rein undo -q "$id"
+		eq undone m "$(ls -d x y z m n new/* 2>/dev/null)"
+		rein redo -q "$id"
+		eq links "1 1 1" "$(stat -c %h x new/x m | xargs)"
+		run -0 rein commit "$rest"
+		hasnt "$output" "other names"
+		same y z
+		apart x y
+		apart new/x new/y
+		apart m n
+		eq files "1 1 2 3" "$(cat y z new/y n | xargs)"
+		for which in $order; do rein undo -q "${!which}"; done
+		eq undone "m old" "$(ls -d x y z m n new/* 2>/dev/null) $(cat m)"
+		rein redo -q "$id"
+		rein redo -q "$rest"
+		eq files "1 1 1 2 2 3 3" "$(cat x y z new/x new/y m n | xargs)"
+		rein undo -q "$rest"
+		rein undo -q "$id"
+		mkdir -p new
+	done
+	rmdir new
+	held sh -c 'echo 1 >x; ln x y' >/dev/null
+	echo 2 >y
+	run -0 rein commit --json --ours y
+	eq told true "$(field changes.1.parted <<<"$output")"
+	eq links 1 "$(stat -c %h x)"
+	rein undo -q
+	eq undone "2 m y" "$(cat y) $(echo *)"
+	# all of them, and it is one
+	q sh -c 'echo 1 >x; ln x z'
+	same x z
+}
+
 @test "one name of a file was saved anew: the others, moved and new ones too, stay one file with the run's change" {
 	echo one >a; ln a b; ln a d
 	held sh -c 'echo more >>a; mv b c; ln d z' >/dev/null

@@ -285,6 +285,26 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	for l in "${lines[@]}"; do [ ${#l} -le 71 ] || die "${#l} columns: $l"; done
 }
 
+@test "help fits the window; where there is none it is as it is" {
+	local l w v
+	for w in 100 72 44; do
+		for v in "help" "help run" "commit --help" "audit help" "audit log --help"; do
+			# shellcheck disable=SC2086  # words
+			run -0 on_tty -s "${w}x24" -- env NO_COLOR=1 rein $v
+			for l in "${lines[@]}"; do
+				l=${l%$'\r'}
+				[ ${#l} -le "$w" ] || die "rein $v: ${#l} columns of $w: $l"
+				[ "$l" = "${l%"${l##*[! ]}"}" ] || die "rein $v: blanks at the end: '$l'"
+			done
+			# no word is lost, and none broken
+			# shellcheck disable=SC2086
+			eq "rein $v" "$(rein $v | xargs -d '\n' echo | tr -s ' \r\n' ' ')" "$(tr -s ' \r\n' ' ' <<<"$output")"
+		done
+	done
+	eq "not folded" "$(rein help run)" "$(COLUMNS=40 rein help run)"
+	[ "$(rein help run | wc -L)" -gt 80 ]
+}
+
 @test "a terminal that takes nothing more keeps nobody from ending the box in time" {
 	run -0 python3 - "$BASHPID" <<-'END'
 	import os, pty, subprocess, sys, time

@@ -369,6 +369,54 @@ load helper
 	eq ls $'a\nb\nc' "$(ls)"
 }
 
+# paths ID: of all that it is to change
+paths() {
+	rein show --json "$1" | python3 -c 'import json, sys; print(*(c["path"] for c in json.load(sys.stdin)["changes"]))'
+}
+
+@test "commit --only: what --ours settled is held for no other time" {
+	local rest
+	echo 1 >y; echo 1 >z; mkdir old; echo 1 >old/a; echo 1 >old/b
+	held sh -c 'echo 2 >x; echo 2 >y; echo 2 >z; rm -r old' >/dev/null
+	echo out >y; echo out >old/a
+	# not chosen, but decided; what is in nobody's way stays held, and so does what is and was not named
+	rest=$(rein commit --json --only x --ours y --ours z | field rest)
+	eq held "old old/a old/b z" "$(paths "$rest")"
+	eq files "2 out 1" "$(cat x y z | xargs)"
+	# chosen, and decided: a directory in which something stays, stays
+	rest=$(rein commit --json "$rest" --except z --ours old/a | field rest)
+	eq held z "$(paths "$rest")"
+	eq files out "$(cat old/*)"
+	run -0 rein commit "$rest"
+	eq nothing "" "$(rein log --ids --state held)"
+	eq z 2 "$(cat z)"
+	for _ in 1 2 3; do rein undo -q; done
+	eq undone "out 1 out 1" "$(cat y z old/a old/b | xargs)"
+	[ ! -e x ]
+	held sh -c 'echo 3 >x; rm -r old' >/dev/null
+	echo outer >old/b
+	rest=$(rein commit --json --only x --ours old | field rest)
+	eq held old/a "$(paths "$rest")"
+	rein commit -q "$rest"
+	eq files "3 outer" "$(cat x old/* | xargs)"
+	# all of it is settled: there is no rest
+	held sh -c 'echo 4 >x; mv y n' >/dev/null
+	echo outer >n
+	run -0 rein commit --json --only x --ours n
+	hasnt "$output" '"rest"'
+	eq nothing "" "$(rein log --ids --state held)"
+	eq files "4 out outer" "$(cat x y n | xargs)"
+	# one file is one decision
+	ln z zz
+	held sh -c 'echo 5 >x; echo 5 >z' >/dev/null
+	echo outer >z
+	run -125 rein commit --only x --ours z
+	has "$output" "one file"
+	rest=$(rein commit --json --only x --ours 'z*')
+	hasnt "$rest" '"rest"'
+	eq files "5 outer" "$(cat x zz | xargs)"
+}
+
 @test "a commit that fails leaves out nothing the next time: --ours, --only, --theirs, --merge" {
 	local id own
 	is_root || skip "mounts"

@@ -209,11 +209,46 @@ def stands_still_meanwhile():
     s.expect(rb"prompt> ")
     s.say("$REIN run --approve --discard -q --timeout 4s -- sh -c 'while :; do echo x >>x; sleep 0.05; done & sleep 1; "
           "kill -STOP $$; echo go''es on; sleep 20'", rb"Stopped")
-    s.say("n() { cat $REIN_STATE/txn/*/r0/upper/x | wc -l; }; sleep 0.5; a=$(n); sleep 5; b=$(n); echo $((a > 5)) $((b - a)) mo''re",
+    s.say("n() { cat $REIN_STATE/txn/*/r0/upper/x | wc -l; }; a=$(n); sleep 5; b=$(n); echo $((a > 5)) $((b - a)) mo''re",
           rb"1 0 more")
     s.say("fg; echo sta''tus=$?", rb"goes on\r\n")
     s.expect(rb"status=124")
     s.send("exit\n")
+    s.wait()
+
+
+# A shell that looks the moment its job has stopped. The box's first process, whose word is waited for, has little time.
+LOOKING_SHELL = """import glob, os, signal, time
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+def size():
+    return os.path.getsize(max(glob.glob(os.environ["REIN_STATE"] + "/txn/*/r0/upper/x"), key=os.path.getmtime))
+late = 0
+for _ in range(4):
+    job = os.fork()
+    if not job:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(os.environ["REIN"], ["rein", "run", "--approve", "--discard", "-q", "--timeout", "20s", "--", "sh", "-c",
+                 "for i in 1 2 3 4; do while :; do echo x; done >x & done; sleep 0.6; kill -STOP $$; sleep 20"])
+    time.sleep(0.4)
+    for child in open("/proc/%d/task/%d/children" % (job, job)).read().split():
+        os.setpriority(os.PRIO_PROCESS, int(child), 19)
+    assert os.WIFSTOPPED(os.waitpid(job, os.WUNTRACED)[1])
+    before = size()
+    time.sleep(0.3)
+    late += size() > before
+    os.killpg(job, signal.SIGCONT)
+    os.killpg(job, signal.SIGTERM)
+    os.waitpid(job, 0)
+print("late:", late)
+"""
+
+
+def stops_when_it_says_so():
+    """When the shell has the terminal again nobody in the box writes any more, however many are in the middle of it."""
+    s = Session("python3", "-c", LOOKING_SHELL)
+    s.expect(rb"late: 0\r\n")
     s.wait()
 
 
@@ -435,6 +470,7 @@ TESTS = [
     ("^Z and fg at the shell outside", stopped_and_continued, []),
     ("^Z, bg and fg at the shell outside", from_the_background, []),
     ("a box stands still while rein is stopped", stands_still_meanwhile, []),
+    ("nobody writes any more when the shell is back", stops_when_it_says_so, []),
     ("a box that cannot be held is guarded while rein is stopped", guarded_meanwhile, []),
     ("a stop that nobody could end", nobody_to_continue_it, []),
     ("window size", window_size, []),

@@ -124,6 +124,7 @@ static void found_by_a_beginning(void **unused)
 	assert_string_equal(got.id, "abcd");
 	rein_live_done(&got);
 	assert_int_equal(rein_live_find(state, "ab", &got, &err), -REIN_E_USAGE);
+	assert_true(strstr(err.msg, "several boxes: ") && strstr(err.msg, "abcd") && strstr(err.msg, "abxy"));
 	assert_int_equal(rein_live_find(state, "z", &got, &err), -REIN_E_NOTFOUND);
 	/* our own parent is not ourselves: not a box of this rein */
 	assert_int_equal(rein_live_pidfd(&a), -1);

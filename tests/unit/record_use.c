@@ -166,6 +166,35 @@ static const struct {
 	{"echo a | docker login -u me -p dckr1234 registry", "dckr1234"},
 	{"redis-cli -h db -a r3d1spw ping", "r3d1spw"},
 	{"openssl rsa -in k -passin pass:kk1234", "kk1234"},
+	{"mysql --password=tr0ub4dor -e 'select 1'", "tr0ub4dor"},
+	{"mysqldump -h db -p'tr0ub 4dor' shop", "tr0ub 4dor"},
+	{"docker exec -i db mariadb-dump -uroot -ptr0ub4dor shop", "tr0ub4dor"},
+	{"docker run --name mysql -p3306:3306 -d mysql:8 && mysql -ptr0ub4dor", "tr0ub4dor"},
+	{"{\"command\":[\"mysql\",\"-ptr0ub4dor\"]}", "tr0ub4dor"},
+	{"curl -sSu me:pa55w0rd-x http://x", "pa55w0rd-x"},
+	{"curl -fsSLU me:pa55w0rd-x http://x", "pa55w0rd-x"},
+	{"curl -H 'Cookie: a=1; b=2' -u me:pa55w0rd-x http://x", "pa55w0rd-x"},
+	{"bash -c \"curl -d '{\\\"a\\\": 1} | x' -u me:pa55w0rd-x http://x\"", "pa55w0rd-x"},
+	{"curl 'http://x/?a=1&b=(2)' -u me:pa55w0rd-x", "pa55w0rd-x"},
+	{"curl http://x/?a=1&b=2 -H accept:text/html;q=1 -u me:pa55w0rd-x", "pa55w0rd-x"},
+	{"curl \\\n  -u me:pa55w0rd-x \\\n  http://x", "pa55w0rd-x"},
+	{"curl -u \\\n  me:pa55w0rd-x http://x", "pa55w0rd-x"},
+	{"curl --cert me.pem:pa55w0rd-x https://x", "pa55w0rd-x"},
+	{"sshpass -popensesame scp -P 2222 f me@host:", "opensesame"},
+	{"sudo unzip -Popensesame a.zip", "opensesame"},
+	{"htpasswd -b -c /etc/htpasswd me opensesame", "opensesame"},
+	{"htpasswd -cbB -C 12 .htpasswd me 'open sesame'", "open sesame"},
+	{"htpasswd -nbm me opensesame >>f", "opensesame"},
+	{"keytool -list -keystore k.jks -storepass opensesame", "opensesame"},
+	{"useradd -m -p opensesame me", "opensesame"},
+	{"usermod -p '$6$saltsalt$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/' me",
+	 "qFmFH.bQmm"},
+	{"usermod -p \"\\$6\\$saltsalt\\$qFmFH.bQmmtXzyBY0s9v7Oicd2z4XSIecDzlB5KiA2/jctKu9YterLp8wwnSq.qc.eoxqOmSuNp2xS0ktL3nh/\" me",
+	 "qFmFH.bQmm"},
+	{"root:$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7:19000::", "X3DX6M94c7o"},
+	{"echo 'me:$2b$12$GhvMmNVjRW29ulnudl.LbuAnUtN/LRfe1JsBm1Xu6LE3059z5Tr8m'", "GhvMmNVjRW29"},
+	{"me:$apr1$rU0uWBnG$tHPKyS1bJAvkBAQq8BqZ80", "tHPKyS1bJAvkBAQq8BqZ80"},
+	{"'$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b4dWRWJTmaaJObG'", "RdescudvJCsgt3ub"},
 	{"-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----", "MIIEow"},
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", "b3BlbnNzaC1rZXk"},
 };
@@ -186,6 +215,25 @@ static const char *const harmless[] = {
 	"docker run -p 8080:80 image",
 	"mkdir -p build/output; mysql -p db",
 	"sort -u names:first file",
+	"curl http://x; sort -u names:first file",
+	"curl http://x && sort -u names:first file",
+	"curl 'http://x' | sort -u names:first",
+	"sh -c 'curl -s http://x'; sort -u names:first",
+	"curl -su me http://x",
+	"curl -o sum:mary http://x",
+	"sh -c 'sshpass -e ssh me@host; mkdir -p build/output'",
+	"sshpass -e ssh -p 2222 me@host",
+	"docker login registry; docker run -p 8080:8080 image",
+	"docker run -p 8080:8080 image login",
+	"docker run --name mysql -p3306:3306 mysql:8",
+	"cd mysql && patch -p1 <x.diff",
+	"mysql -p db <dump.sql",
+	"ssh -p 22222 host; redis-cli ping; cp -a redis-cli /usr/local/bin/redis",
+	"htpasswd -c .htpasswd someone",
+	"htpasswd -nb someone $PASSWORD",
+	"rsync -a --delete http-root/ host:/srv/www",
+	"awk '{print $1$2$3}' file | sed 's/$6$//' # $1$ $2b$ $y$x$",
+	"echo \"$1$2\" $6$7 $y$z",
 };
 
 static struct rein_redactor *redactor(void)
@@ -217,6 +265,15 @@ static void many_secrets_take_no_longer(void **state)
 	assert_int_equal(rein_redact_words(r, words, 1, ret, &err), 0);
 	assert_null(strstr(ret[0], "aaaa"));
 	rein_free(ret[0]);
+	/* options by themselves, and those of a program */
+	for (int i = 0; i < 2; i++) {
+		auto_buf struct rein_buf options = REIN_BUF(2 << 20), red = REIN_BUF(8 << 20);
+
+		rein_buf_cstr(&options, i ? "sshpass" : "tar");
+		for (n = 0; options.n < (1 << 20); n++)
+			rein_buf_cstr(&options, i % 2 ? " -p aaaa $$6$" : " -p -u -a -P");
+		assert_int_equal(rein_redact(r, (struct rein_str){options.p, options.n}, false, &red), i ? n : 0);
+	}
 	if (clock() - began > 10 * CLOCKS_PER_SEC)
 		fail_msg("%u secrets took %ld s", n, (long)((clock() - began) / CLOCKS_PER_SEC));
 	rein_redactor_free(r);
