@@ -219,10 +219,28 @@ static size_t behind_option(struct rein_str t, size_t at, size_t row)
 	return t.p[end - 1] == option[1] ? end : 0;
 }
 
+static bool may_be_option(struct rein_str t, size_t at)
+{
+	return t.p[at] == '-' && (!at || is_one_of(t, at - 1, " \t\n'\""));
+}
+
+/* Most texts of a record are no commands, and have none. */
+static bool has_options(struct rein_str t)
+{
+	for (size_t i = 0; i < t.n; i++) {
+		const char *dash = memchr(t.p + i, '-', t.n - i);
+
+		if (!dash)
+			return false;
+		i = (size_t)(dash - t.p);
+		if (may_be_option(t, i))
+			return true;
+	}
+	return false;
+}
+
 static bool option_at(struct rein_str t, size_t at, uint32_t open, struct terse_hit *h)
 {
-	if (at && !is_one_of(t, at - 1, " \t\n'\""))
-		return false;
 	for (size_t k = 0; k < ARRAY_SIZE(terse); k++) {
 		const char *mark;
 		size_t from;
@@ -298,9 +316,8 @@ static void enter(struct rein_terse *s, struct rein_str t, size_t i)
 	if (i && !is_one_of(t, i - 1, " \t\n/'\"(;|&`="))
 		return;
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-		const size_t n = strlen(names[k].name);
-
-		if (names[k].name[0] != t.p[i] || !has(t, i, names[k].name) || !is_one_of(t, i + n, " \t\n\r'\"\\,"))
+		if (names[k].name[0] != t.p[i] || !has(t, i, names[k].name) ||
+		    !is_one_of(t, i + strlen(names[k].name), " \t\n\r'\"\\,"))
 			continue;
 		s->quote[names[k].program] = 0;
 		if (names[k].ends)
@@ -322,6 +339,8 @@ static bool may_begin(char c)
 
 bool rein_terse_next(struct rein_terse *s, struct rein_str t, size_t from, size_t *ret_at, size_t *ret_len)
 {
+	if (!s->at && !has_options(t))
+		s->at = t.n;
 	while (s->at < t.n) {
 		const size_t i = s->at++;
 		struct terse_hit h;
@@ -330,7 +349,7 @@ bool rein_terse_next(struct rein_terse *s, struct rein_str t, size_t from, size_
 			go_on(s, t, i);
 		if (may_begin(t.p[i]))
 			enter(s, t, i);
-		if (t.p[i] != '-' || !s->open || !option_at(t, i, s->open, &h) || h.at < from)
+		if (!s->open || !may_be_option(t, i) || !option_at(t, i, s->open, &h) || h.at < from)
 			continue;
 		*ret_at = h.at;
 		*ret_len = h.n;
