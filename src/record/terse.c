@@ -313,8 +313,8 @@ static void go_on(struct rein_terse *s, struct rein_str t, size_t i)
 static void enter(struct rein_terse *s, struct rein_str t, size_t i)
 {
 	_Static_assert(NPROGRAMS <= 32 && NPROGRAMS <= sizeof(s->quote), "bits of a word");
-	if (i && !is_one_of(t, i - 1, " \t\n/'\"(;|&`="))
-		return;
+	if (i && ((t.p[i - 1] >= 'a' && t.p[i - 1] <= 'z') || !is_one_of(t, i - 1, " \t\n/'\"(;|&`=")))
+		return; /* letters first: most are behind another */
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
 		if (names[k].name[0] != t.p[i] || !has(t, i, names[k].name) ||
 		    !is_one_of(t, i + strlen(names[k].name), " \t\n\r'\"\\,"))
@@ -327,16 +327,6 @@ static void enter(struct rein_terse *s, struct rein_str t, size_t i)
 	}
 }
 
-/* Letters that a name begins with. */
-static bool may_begin(char c)
-{
-	static const bool first[256] = {['7'] = true, ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['h'] = true,
-					['i'] = true, ['j'] = true, ['k'] = true, ['l'] = true, ['m'] = true, ['n'] = true,
-					['o'] = true, ['p'] = true, ['r'] = true, ['s'] = true, ['u'] = true, ['z'] = true};
-
-	return first[(unsigned char)c];
-}
-
 bool rein_terse_next(struct rein_terse *s, struct rein_str t, size_t from, size_t *ret_at, size_t *ret_len)
 {
 	if (!s->at && !has_options(t))
@@ -347,8 +337,7 @@ bool rein_terse_next(struct rein_terse *s, struct rein_str t, size_t from, size_
 
 		if (s->open)
 			go_on(s, t, i);
-		if (may_begin(t.p[i]))
-			enter(s, t, i);
+		enter(s, t, i);
 		if (!s->open || !may_be_option(t, i) || !option_at(t, i, s->open, &h) || h.at < from)
 			continue;
 		*ret_at = h.at;

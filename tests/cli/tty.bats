@@ -115,14 +115,17 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	eq ls $'a\nnew\nother' "$(ls)"
 }
 
+# While the run has begun and not ended.
+change_outside() {
+	until [ -n "$(ls "$REIN_STATE/txn" 2>/dev/null)" ]; do sleep 0.05; done
+	sleep 0.3
+	echo out >one
+}
+
 @test "the question: s, and then it cannot be committed: what was not chosen is named, too" {
 	local id rest
 	echo 1 >one
-	(
-		until [ -n "$(ls "$REIN_STATE/txn" 2>/dev/null)" ]; do sleep 0.05; done
-		sleep 0.3
-		echo out >one
-	) &
+	change_outside &
 	run -123 on_tty "ommit=>s" "one [y/n]=>y" "two [y/n]=>n" -- rein run -- sh -c 'sleep 1; echo 2 >>one; echo 2 >two'
 	wait
 	has "$output" "one: modified here, changed outside"
@@ -137,11 +140,7 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 @test "the question: s, then a conflict, then a part of it: what was not chosen is held once" {
 	local id rest
 	echo 1 >one
-	(
-		until [ -n "$(ls "$REIN_STATE/txn" 2>/dev/null)" ]; do sleep 0.05; done
-		sleep 0.3
-		echo out >one
-	) &
+	change_outside &
 	run -123 on_tty "ommit=>s" "one [y/n]=>y" "three [y/n]=>y" "two [y/n]=>n" -- \
 		rein run -- sh -c 'sleep 1; echo 2 >>one; echo 2 >two; echo 3 >three'
 	wait
