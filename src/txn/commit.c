@@ -51,9 +51,7 @@ int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct 
 		return rein_err_nomem(err);
 	}
 	for (; d.n < t->nroots; d.n++) {
-		d.store[d.n] = open(t->roots[d.n].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (d.store[d.n] < 0)
-			rein_err_errno(err, "open '%s'", t->roots[d.n].store);
+		d.store[d.n] = rein_open_store(&t->roots[d.n], err);
 		d.real[d.n] = d.store[d.n] < 0 ? -1 : open_real(t->roots[d.n].real, err);
 		if (d.real[d.n] < 0) {
 			d.n++;
