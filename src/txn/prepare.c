@@ -304,6 +304,7 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 	o = add(p, kind, x, slot, err);
 	if (!o)
 		return -err->code;
+	rein_op_expect(&o->old, &x->before);
 	if (linked) {
 		o->ino_new = linked;
 		return 0;
