@@ -1516,3 +1516,25 @@ open("f", "w").write("x")'
 	eq old x "$(cat d/a)"
 	[ ! -e e ]
 }
+
+@test "a workspace that is moved away while the command runs: what it did is held once it is there again" {
+	local pid status=0
+	mkdir "$W/a" && cd "$W/a"
+	echo 1 >f
+	mkfifo "$T/in"
+	rein run --commit -- sh -c 'echo 2 >f; echo ready; read -r x' <"$T/in" >"$T/out" 2>&1 3>&- &
+	pid=$!
+	exec 5>"$T/in"
+	until grep -q ready "$T/out"; do sleep 0.01; done
+	mv "$W/a" "$W/b"
+	exec 5>&-
+	wait "$pid" || status=$?
+	eq status 125 "$status"
+	has "$(cat "$T/out")" "is kept until its tree is there again"
+	cd "$W"
+	mv b a && cd a
+	eq f 1 "$(cat f)"
+	eq state held "$(state_of "$(newest)")"
+	rein commit -q
+	eq f 2 "$(cat f)"
+}
