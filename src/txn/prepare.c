@@ -492,7 +492,8 @@ static int respect_outsiders(struct prep *p, struct rein_err *err)
 			continue;
 		if (rein_fp_at(p->d->real[o->root], o->path, &fp, err) < 0)
 			return -err->code;
-		if (fp.mtime_ns > p->t->begin_ns[o->root])
+		/* one that is ahead of the clock was so before, if nothing else of it moved */
+		if (fp.mtime_ns > p->t->begin_ns[o->root] && fp.ctime_ns > p->t->begin_ns[o->root])
 			o->bits &= (uint8_t)~REIN_ATTR_MTIME;
 	}
 	return 0;

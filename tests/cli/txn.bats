@@ -1538,3 +1538,14 @@ open("f", "w").write("x")'
 	rein commit -q
 	eq f 2 "$(cat f)"
 }
+
+@test "a directory whose time is ahead of the clock gets it back from an undo" {
+	mkdir d
+	touch -d '2040-01-01 00:00:00.5 UTC' d .
+	q sh -c 'echo 1 >d/f'
+	eq year "$(date +%Y)" "$(stat -c %y d | cut -c1-4)"
+	rein undo -q
+	eq time 2208988800.500000000 "$(stat -c %.9Y d)"
+	q rm -r d
+	eq time 2040 "$(rein undo -q; stat -c %y . | cut -c1-4)"
+}
