@@ -432,6 +432,23 @@ int rein_engine_drop(struct rein_engine *e, struct rein_run *r, struct rein_err 
 	return rein_tx_drop(&e->state, &r->tx, err);
 }
 
+/*
+ * A tree that was moved away while the box ran may come back, and what was done to it is nowhere else: it stays, as that of
+ * a run which was killed does (find.c), and is held by the first command that can read it.
+ */
+static bool left_for_later(struct rein_run *r, struct rein_err *err)
+{
+	bool away = false;
+
+	for (size_t i = 0; r->has_tx && i < r->tx.nroots; i++)
+		away |= access(r->tx.roots[i].real, F_OK) < 0;
+	if (!away)
+		return false;
+	r->has_tx = false;
+	rein_err_prefix(err, "what it did is kept until its tree is there again, as %s", r->tx.id);
+	return true;
+}
+
 int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *ret,
 		    struct rein_err *err)
 {
@@ -444,9 +461,14 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 	 */
 	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
 	    rein_engine_admit_(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
-	    execute(e, o, ret, err) == 0 && rein_engine_effects(e, ret, err) == 0 &&
-	    rein_engine_judge(e, o, ret, err) == 0)
-		return 0;
+	    execute(e, o, ret, err) == 0) {
+		if (rein_engine_effects(e, ret, err) == 0) {
+			if (rein_engine_judge(e, o, ret, err) == 0)
+				return 0;
+		} else if (left_for_later(ret, err)) {
+			return -err->code;
+		}
+	}
 	rein_engine_drop(e, ret, &ignored);
 	return -err->code;
 }

@@ -238,6 +238,48 @@ int rein_open_quiet(int dirfd, const char *name)
 	return fd < 0 && errno == EPERM ? openat(dirfd, name, flags) : fd;
 }
 
+/* As much as there is; what would lie behind the end is zero. */
+static ssize_t read_zeroed(int fd, char *buf, size_t n, off_t pos)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t got = pread(fd, buf + done, n - done, pos + (off_t)done);
+
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	memset(buf + done, 0, n - done);
+	return (ssize_t)done;
+}
+
+int rein_file_between(int fd, int a, int b, struct rein_err *err)
+{
+	char x[16384], y[16384], z[16384];
+	struct stat s, t, u;
+	off_t pos = 0;
+
+	if (fstat(fd, &s) < 0 || fstat(a, &t) < 0 || fstat(b, &u) < 0)
+		return rein_err_errno(err, "stat");
+	if (s.st_size != t.st_size && s.st_size != u.st_size)
+		return 0;
+	for (;;) {
+		ssize_t n = read_zeroed(fd, x, sizeof(x), pos);
+
+		if (n < 0 || read_zeroed(a, y, sizeof(y), pos) < 0 || read_zeroed(b, z, sizeof(z), pos) < 0)
+			return rein_err_errno(err, "read");
+		for (ssize_t i = 0; i < n; i++)
+			if (x[i] != y[i] && x[i] != z[i])
+				return 0;
+		if (n == 0)
+			return 1;
+		pos += n;
+	}
+}
+
 int rein_file_same_data(int a, int b, struct rein_err *err)
 {
 	char x[32768], y[32768];

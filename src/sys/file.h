@@ -34,6 +34,11 @@ int rein_open_quiet(int dirfd, const char *name);
 /* 1 same bytes, 0 different, negative error. */
 int rein_file_same_data(int a, int b, struct rein_err *err);
 /*
+ * Is fd on its way from one of two files to the other: as long as one of them, each byte that of one of them in the same
+ * place? 1 or 0, negative error.
+ */
+int rein_file_between(int fd, int a, int b, struct rein_err *err);
+/*
  * Open the directory that holds path (relative to root, any depth) without following a single
  * symbolic link; *ret_name points into path.
  */

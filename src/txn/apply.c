@@ -27,30 +27,27 @@ static void ends_done(struct ends *e)
 	rein_free(e->moved);
 }
 
+static bool is_gone(const struct rein_err *err)
+{
+	return err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP;
+}
+
 static int ends_open(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
 		     struct rein_err *err)
 {
 	*e = (struct ends){.real_fd = -1, .slot_fd = -1};
+	/* its directory is gone, or still to come: nothing is there, and what that means is the step's to say */
 	if (rein_open_parent(d->real[o->root], o->path, &e->real_name, &e->real_fd, err) < 0) {
-		/* a link inside a directory that is still to come, or gone again */
-		if (o->kind == REIN_OP_LINK &&
-		    (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP))
-			goto slot;
-		if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
-			err->code = REIN_E_CONFLICT;
+		if (!is_gone(err))
+			return -err->code;
+	} else if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0) {
 		return -err->code;
 	}
-	if (rein_fp_at(e->real_fd, e->real_name, &e->real, err) < 0)
-		return -err->code;
-slot:
 	if (!o->slot)
 		return 0;
 	if (rein_open_parent(d->store[o->root], o->slot, &e->slot_name, &e->slot_fd, err) < 0)
 		/* gone with its directory, or the old thing is there */
-		return o->kind == REIN_OP_LINK &&
-				       (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
-			       ? 0
-			       : -err->code;
+		return o->kind == REIN_OP_LINK && is_gone(err) ? 0 : -err->code;
 	return rein_fp_at(e->slot_fd, e->slot_name, &e->slot, err);
 }
 
@@ -86,10 +83,32 @@ static int move(int from_fd, const char *from, int to_fd, const char *to, unsign
 	return rein_err_errno(err, "move '%s'", o->path);
 }
 
-static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+void rein_op_expect(struct rein_attrs *a, const struct rein_fp *fp)
+{
+	/* a step before may write the file through another name of it; a directory's time says nothing of what is in it */
+	a->mtime_ns = S_ISREG(fp->mode) && fp->nlink == 1 ? fp->mtime_ns : 0;
+}
+
+/* The file that was compared. Since then the journal was written, and may have waited long for whoever finishes it. */
+static bool is_it(const struct rein_fp *fp, uint64_t ino, const struct rein_attrs *a)
+{
+	return fp->mode && fp->ino == ino && (!a->mtime_ns || fp->mtime_ns == a->mtime_ns);
+}
+
+/* Has the move taken away what it was to take? Another file may have got the name in the instant before it. */
+static bool took_it(const struct ends *e, uint64_t ino, const struct rein_attrs *a)
+{
+	struct rein_err ignored = {0};
+	struct rein_fp fp;
+
+	return rein_fp_at(e->slot_fd, e->slot_name, &fp, &ignored) < 0 || is_it(&fp, ino, a);
+}
+
+static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	uint64_t slot_todo = forward ? o->ino_new : o->ino_old;
 	uint64_t real_todo = forward ? o->ino_old : o->ino_new;
+	const struct rein_attrs any = {0}, *a = back ? &any : forward ? &o->old : &o->new;
 
 	if (!e->slot.mode)
 		return lost(o, err);
@@ -98,35 +117,50 @@ static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, st
 		return e->slot.ino == real_todo || (e->real.mode && e->real.ino == slot_todo)
 			       ? 0
 			       : lost(o, err);
-	if (!e->real.mode || e->real.ino != real_todo)
+	if (!is_it(&e->real, real_todo, a))
 		return outsider(o, err);
-	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err);
+	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0)
+		return -err->code;
+	if (back || took_it(e, real_todo, a))
+		return 0;
+	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0 ? -err->code
+												     : outsider(o, err);
 }
 
-static int put(const struct rein_op *o, struct ends *e, struct rein_err *err)
+static int put(const struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
 {
 	if (!e->slot.mode)
-		return e->real.mode ? 0 : lost(o, err);
+		return e->real.mode || back ? 0 : lost(o, err);
+	if (e->real_fd < 0)
+		return outsider(o, err);
 	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err);
 }
 
-static int take_away(const struct rein_op *o, uint64_t ino, struct ends *e, struct rein_err *err)
+static int take_away(const struct rein_op *o, uint64_t ino, const struct rein_attrs *was, struct ends *e, bool back,
+		     struct rein_err *err)
 {
+	const struct rein_attrs any = {0}, *a = back ? &any : was;
+
 	if (e->slot.mode)
 		return 0;
-	if (!e->real.mode || e->real.ino != ino)
+	if (!is_it(&e->real, ino, a))
 		return outsider(o, err);
-	return move(e->real_fd, e->real_name, e->slot_fd, e->slot_name, RENAME_NOREPLACE, o, err);
+	if (move(e->real_fd, e->real_name, e->slot_fd, e->slot_name, RENAME_NOREPLACE, o, err) < 0)
+		return -err->code;
+	if (back || took_it(e, ino, a))
+		return 0;
+	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err) < 0 ? -err->code
+												      : outsider(o, err);
 }
 
-static int do_create(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+static int do_create(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
-	return forward ? put(o, e, err) : take_away(o, o->ino_new, e, err);
+	return forward ? put(o, e, back, err) : take_away(o, o->ino_new, &o->new, e, back, err);
 }
 
-static int do_delete(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+static int do_delete(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
-	return forward ? take_away(o, o->ino_old, e, err) : put(o, e, err);
+	return forward ? take_away(o, o->ino_old, &o->old, e, back, err) : put(o, e, back, err);
 }
 
 static int attributes(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
@@ -138,16 +172,19 @@ static int attributes(const struct rein_op *o, struct ends *e, bool forward, str
 	return rein_attrs_apply(e->real_fd, e->real_name, a, o->bits, err);
 }
 
-static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, struct ends *e,
-		      bool forward, struct rein_err *err)
+static int do_inplace(struct rein_op *o, const struct rein_op_dirs *d, struct ends *e, bool forward, bool back,
+		      struct rein_err *err)
 {
-	auto_close int from = -1, to = -1;
+	auto_close int from = -1, other = -1, to = -1;
+	int rc;
 
 	if (!e->real.mode || e->real.ino != o->ino_old)
 		return outsider(o, err);
 	from = openat(d->store[o->root], forward ? o->slot : o->old_slot,
 		      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (from < 0)
+	other = from < 0 ? -1
+			 : openat(d->store[o->root], forward ? o->old_slot : o->slot, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (other < 0)
 		return errno == ENOENT ? lost(o, err) : rein_err_errno(err, "read what '%s' becomes", o->path);
 	to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (to < 0 && errno == EACCES &&
@@ -156,6 +193,13 @@ static int do_inplace(const struct rein_op *o, const struct rein_op_dirs *d, str
 		to = openat(e->real_fd, e->real_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (to < 0)
 		return rein_err_errno(err, "write '%s'", o->path);
+	/* a byte that neither we have nor found is somebody's later work, and would be nowhere any more */
+	rc = rein_file_between(to, from, other, err);
+	if (rc <= 0) {
+		fchmod(to, e->real.mode & 07777);
+		return rc < 0 ? rc : back || o->reach == REIN_REACH_DONE ? 0 : outsider(o, err);
+	}
+	o->reach = o->reach ? o->reach : REIN_REACH_MAYBE;
 	if (rein_file_copy_data(from, to, err) < 0)
 		return rein_err_prefix(err, "write '%s'", o->path);
 	return attributes(o, e, forward, err);
@@ -191,7 +235,7 @@ static int find_moved(const struct rein_ops *ops, const struct rein_op_dirs *d, 
 			return rein_err_nomem(err);
 		if (rein_open_parent(d->store[root], moved, &name, &parent, err) < 0 ||
 		    rein_fp_at(parent, name, &fp, err) < 0) {
-			if (err->sys == ENOENT || err->sys == ENOTDIR || err->sys == ELOOP)
+			if (is_gone(err))
 				continue;
 			return -err->code;
 		}
@@ -217,7 +261,7 @@ static int find_real(const struct rein_ops *ops, const struct rein_op_dirs *d, u
 			return -err->code;
 		if (e->real.mode && e->real.ino == ino)
 			return 1;
-	} else if (err->sys != ENOENT && err->sys != ENOTDIR && err->sys != ELOOP) {
+	} else if (!is_gone(err)) {
 		return -err->code;
 	}
 	return find_moved(ops, d, root, path, ino, e, err);
@@ -235,6 +279,12 @@ static int stat_store(const struct rein_op *o, const struct rein_op_dirs *d, con
 	return rein_fp_at(parent, name, ret, err);
 }
 
+/* A move, by what is in its slot ([O1]). */
+static bool is_made(const struct rein_op *o, const struct rein_fp *slot)
+{
+	return o->kind == REIN_OP_CREATE ? !slot->mode : o->kind == REIN_OP_DELETE ? slot->mode : slot->ino == o->ino_old;
+}
+
 /* Has the move been made that takes this slot along? */
 static int has_moved(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
 		     struct rein_err *err)
@@ -248,7 +298,24 @@ static int has_moved(const struct rein_ops *ops, const struct rein_op *o, const 
 			continue;
 		if (stat_store(q, d, q->slot, &fp, err) < 0)
 			return -err->code;
-		return q->kind == REIN_OP_CREATE ? !fp.mode : fp.ino == q->ino_old;
+		return is_made(q, &fp);
+	}
+	return 0;
+}
+
+int rein_ops_moved(const struct rein_ops *ops, const struct rein_op_dirs *dirs, struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *o = &ops->v[i];
+		struct rein_fp fp;
+
+		if ((o->kind != REIN_OP_CREATE && o->kind != REIN_OP_EXCHANGE && o->kind != REIN_OP_DELETE) ||
+		    o->root >= dirs->n)
+			continue;
+		if (stat_store(o, dirs, o->slot, &fp, err) < 0)
+			return -err->code;
+		if (is_made(o, &fp))
+			return 1;
 	}
 	return 0;
 }
@@ -302,8 +369,24 @@ static int do_link(const struct rein_ops *ops, const struct rein_op *o, const st
 	return keep_dir_time(o, e, err);
 }
 
-static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err)
+static int do_meta(struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
 {
+	o->reach = o->reach ? o->reach : REIN_REACH_MAYBE;
+	return attributes(o, e, forward, err);
+}
+
+/* Everything in it is where it belongs by now: one that was moved away, or came, since then keeps what it has. */
+static int do_dirmeta(const struct rein_op *o, struct ends *e, bool forward, struct rein_err *err)
+{
+	if (!e->real.mode || e->real.ino != o->ino_old)
+		return 0;
+	return attributes(o, e, forward, err) < 0 && !is_gone(err) ? -err->code : 0;
+}
+
+static int do_lift(struct ends *e, const struct rein_op *o, bool back, struct rein_err *err)
+{
+	if (!e->real.mode)
+		return back ? 0 : outsider(o, err);
 	if ((e->real.mode & S_IRWXU) == S_IRWXU)
 		return 0;
 	if (fchmodat(e->real_fd, *e->real_name ? e->real_name : ".", (e->real.mode & 07777) | S_IRWXU,
@@ -312,44 +395,51 @@ static int do_lift(struct ends *e, const struct rein_op *o, struct rein_err *err
 	return 0;
 }
 
+/* 1: the file that is to be written is nowhere. */
 static int open_both(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
 		     struct ends *e, struct rein_err *err)
 {
-	int rc = ends_open(o, d, e, err), found;
+	int found;
 
+	if (ends_open(o, d, e, err) < 0)
+		return -err->code;
 	if ((o->kind != REIN_OP_INPLACE && o->kind != REIN_OP_META) ||
-	    (rc == 0 && e->real.mode && e->real.ino == o->ino_old) ||
-	    (rc < 0 && err->code != REIN_E_CONFLICT))
-		return rc;
+	    (e->real.mode && e->real.ino == o->ino_old))
+		return 0;
 	found = find_moved(ops, d, o->root, o->path, o->ino_old, e, err);
-	return found < 0 ? found : found ? 0 : rc < 0 ? rc : outsider(o, err);
+	return found < 0 ? found : !found;
 }
 
-static int take_step(const struct rein_ops *ops, const struct rein_op *o, const struct rein_op_dirs *d,
-		     bool forward, struct rein_err *err)
+static int take_step(const struct rein_ops *ops, struct rein_op *o, const struct rein_op_dirs *d, bool forward,
+		     bool back, struct rein_err *err)
 {
 	auto_(ends_done) struct ends e = {.real_fd = -1, .slot_fd = -1};
+	int rc;
 
 	if (o->root >= d->n)
 		return rein_err_set(err, REIN_E_INVALID, "the journal names an unknown root");
-	if (open_both(ops, o, d, &e, err) < 0)
-		return -err->code;
+	if (back && !o->reach && (o->kind == REIN_OP_INPLACE || o->kind == REIN_OP_META))
+		return 0;
+	rc = open_both(ops, o, d, &e, err);
+	if (rc != 0)
+		return rc < 0 ? rc : back || o->reach != REIN_REACH_DONE ? outsider(o, err) : 0;
 	switch (o->kind) {
 	case REIN_OP_LIFT:
-		return do_lift(&e, o, err);
+		return do_lift(&e, o, back, err);
 	case REIN_OP_INPLACE:
-		return do_inplace(o, d, &e, forward, err);
+		return do_inplace(o, d, &e, forward, back, err);
 	case REIN_OP_META:
+		return do_meta(o, &e, forward, err);
 	case REIN_OP_DIRMETA:
-		return attributes(o, &e, forward, err);
+		return do_dirmeta(o, &e, forward, err);
 	case REIN_OP_LINK:
 		return do_link(ops, o, d, &e, forward, err);
 	case REIN_OP_EXCHANGE:
-		return do_exchange(o, &e, forward, err);
+		return do_exchange(o, &e, forward, back, err);
 	case REIN_OP_CREATE:
-		return do_create(o, &e, forward, err);
+		return do_create(o, &e, forward, back, err);
 	case REIN_OP_DELETE:
-		return do_delete(o, &e, forward, err);
+		return do_delete(o, &e, forward, back, err);
 	}
 	return rein_err_set(err, REIN_E_INVALID, "the journal has an unknown step");
 }
@@ -368,16 +458,16 @@ static bool in_phase(int kind, int phase, bool forward)
 	return forward_phases[forward ? phase : backward[phase]] & 1u << kind;
 }
 
-int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, bool back,
 		   struct rein_err *err)
 {
 	for (int phase = 0; phase < 5; phase++) {
 		for (size_t i = 0; i < ops->n; i++) {
 			/* what was done last is undone first */
-			const struct rein_op *o = &ops->v[forward || phase == 4 ? i : ops->n - 1 - i];
+			struct rein_op *o = &ops->v[forward || phase == 4 ? i : ops->n - 1 - i];
 
 			if (in_phase(o->kind, phase, forward) &&
-			    take_step(ops, o, dirs, forward, err) < 0)
+			    take_step(ops, o, dirs, forward, back, err) < 0)
 				return -err->code;
 		}
 	}

@@ -51,9 +51,7 @@ int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct 
 		return rein_err_nomem(err);
 	}
 	for (; d.n < t->nroots; d.n++) {
-		d.store[d.n] = open(t->roots[d.n].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (d.store[d.n] < 0)
-			rein_err_errno(err, "open '%s'", t->roots[d.n].store);
+		d.store[d.n] = rein_open_store(&t->roots[d.n], err);
 		d.real[d.n] = d.store[d.n] < 0 ? -1 : open_real(t->roots[d.n].real, err);
 		if (d.real[d.n] < 0) {
 			d.n++;
@@ -123,10 +121,10 @@ static int write_journal(const struct rein_state *s, const char *id, const struc
 }
 
 /* Step 3 and 4 in one direction. */
-static int carry_out(const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+static int carry_out(const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward, bool back,
 		     struct rein_err *err)
 {
-	if (rein_ops_apply(ops, d, forward, err) < 0)
+	if (rein_ops_apply(ops, d, forward, back, err) < 0)
 		return -err->code;
 	return sync_all(d, -1, err);
 }
@@ -245,9 +243,10 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, struct r
 {
 	struct rein_err why = *err, second = {0};
 
-	if (carry_out(ops, d, !forward, &second) < 0) {
+	if (carry_out(ops, d, !forward, true, &second) < 0) {
 		/* the journal stays: the next command tries again ([T3]) */
 		*err = why;
+		err->code = REIN_E_FAILED; /* no conflict that leaves everything as it was */
 		return rein_err_prefix(err,
 				       "transaction %s could neither be finished nor taken back (%s); "
 				       "it is tried again on the next command",
@@ -282,7 +281,7 @@ static int look(int root, const char *path, struct rein_fp *ret)
  */
 static bool is_what_was_put(const struct rein_change *x, const struct rein_fp *known, const struct rein_fp *now)
 {
-	return S_ISDIR(known->mode) || x->kind == REIN_CHANGE_META || x->in_place || x->link_to ||
+	return S_ISDIR(known->mode) || x->kind == REIN_CHANGE_META || x->link_to ||
 	       (known->size == now->size && known->mtime_ns == now->mtime_ns && known->mode == now->mode);
 }
 
@@ -375,12 +374,12 @@ static int settle(const struct rein_state *s, const struct outcome *o, struct re
 static int take_steps(const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 		      struct rein_err *err)
 {
-	if (rein_ops_apply(ops, d, forward, err) == 0)
+	if (rein_ops_apply(ops, d, forward, false, err) == 0)
 		return 0;
 	/* what a mode of our own files forbids is tried once more with the right to it */
 	if (!rein_master_own_files(err->sys))
 		return -err->code;
-	return rein_ops_apply(ops, d, forward, err);
+	return rein_ops_apply(ops, d, forward, false, err);
 }
 
 static int conflict(const struct rein_tx *t, int n, struct rein_err *err)
@@ -549,6 +548,23 @@ int rein_tx_redo(const struct rein_state *s, struct rein_tx *t, struct rein_chan
 	return reverse(s, t, c, true, err);
 }
 
+/*
+ * People go on working after a crash. A file that is written in place shows no more who wrote it last; but it was written
+ * before anything was moved, and before it was said to be done.
+ */
+static int find_reach(const struct rein_tx *t, const struct rein_op_dirs *d, bool forward, struct rein_ops *ops,
+		      struct rein_err *err)
+{
+	int moved = forward ? rein_ops_moved(ops, d, err) : 0;
+	const bool done = moved || t->state == (forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE);
+
+	if (moved < 0)
+		return moved;
+	for (size_t i = 0; i < ops->n; i++)
+		ops->v[i].reach = done ? REIN_REACH_DONE : REIN_REACH_MAYBE;
+	return 0;
+}
+
 /* One journal a crash left: forward as it was meant, else back. */
 static int recover_one(const struct rein_state *s, const char *id, struct rein_err *err)
 {
@@ -567,11 +583,13 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	if (rein_tx_load(s, id, &t, err) < 0 || load_chosen(&t, &c, err) < 0 ||
 	    rein_parted_mark(&c, err) < 0 || rein_op_dirs_open(&t, &d, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, err) < 0 &&
-	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, err) < 0)) {
+	if (find_reach(&t, &d, forward, &ops, err) < 0)
+		return rein_err_prefix(err, "recover transaction %s", id);
+	if (carry_out(&ops, &d, forward, false, err) < 0 &&
+	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0)) {
 		struct rein_err second = {0};
 
-		if (carry_out(&ops, &d, !forward, &second) < 0)
+		if (carry_out(&ops, &d, !forward, true, &second) < 0)
 			return rein_err_prefix(err, "recover transaction %s", id);
 		refresh_back(s, &t, &d, &c, forward);
 		if (unlinkat(s->journal_fd, id, 0) < 0)

@@ -43,10 +43,14 @@ static void follow_changes(struct rein_ops *ops, const struct rein_changes *c, b
 			rein_op_done(o);
 			continue;
 		}
-		if (x && x->top && !x->link_to && !forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_CREATE))
+		if (x && x->top && !x->link_to && !forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_CREATE)) {
 			o->ino_new = x->after.ino;
-		if (x && x->top && !x->link_to && forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_DELETE))
+			rein_op_expect(&o->new, &x->after);
+		}
+		if (x && x->top && !x->link_to && forward && (o->kind == REIN_OP_EXCHANGE || o->kind == REIN_OP_DELETE)) {
 			o->ino_old = x->before.ino;
+			rein_op_expect(&o->old, &x->before);
+		}
 		ops->v[n++] = *o;
 	}
 	ops->n = n;

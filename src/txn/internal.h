@@ -10,6 +10,11 @@
 int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
 	       struct rein_err *err);
 
+/* The directory of a root's changes, if it is the one that was made: by nobody else, reached through no link. */
+int rein_open_store(const struct rein_root *r, struct rein_err *err);
+/* What it lies in, whoever's that is, to remove it from there; -1: there is none, or it is behind a link. */
+int rein_open_store_parent(const struct rein_root *r, const char **ret_name);
+
 /* In a place on another filesystem, beside the transactions' directories. */
 #define REIN_PLACE_IGNORE ".gitignore"
 

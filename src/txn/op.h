@@ -9,6 +9,8 @@
  * [O1] A move is one rename within one filesystem; the slot in the private store tells whether it
  *      was done: EXCHANGE when the slot holds the old inode, CREATE when the slot is empty, DELETE
  *      when the slot is full.
+ *      A move knows the file it takes away by its inode, and by its time: old.mtime_ns of the one that
+ *      was there before, new.mtime_ns of the one it put there; 0 where that may be another by now.
  * [O2] No two moves concern paths one of which contains the other.
  */
 #ifndef REIN_TX_OP_H
@@ -29,6 +31,13 @@ enum rein_op_kind {
 	REIN_OP_DIRMETA,  /* attributes of a directory, after the moves in it */
 };
 
+/* How far a step that writes to a file came; the others tell by their slots. Not written down. */
+enum rein_op_reach {
+	REIN_REACH_NOT = 0,
+	REIN_REACH_MAYBE, /* begun, or who knows */
+	REIN_REACH_DONE,  /* a later step was taken: whoever changed the file did so afterwards */
+};
+
 struct rein_op {
 	char *path;	/* relative to the root's real directory */
 	char *slot;	/* relative to the root's store, or NULL */
@@ -39,6 +48,7 @@ struct rein_op {
 	uint32_t root;
 	uint8_t kind;
 	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes */
+	uint8_t reach; /* META, INPLACE: enum rein_op_reach */
 };
 
 struct rein_ops {
@@ -66,8 +76,15 @@ struct rein_op_dirs {
  */
 int rein_ops_verify(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
 		    struct rein_err *err);
-/* Take every step in one direction. On failure the steps taken stay: call it the other way. */
-int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
+/*
+ * Take every step in one direction. On failure the steps taken stay: call it the other way, with back. What somebody else
+ * did meanwhile is a reason to fail; not so on the way back, where a step that was not taken has nothing to do.
+ */
+int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, bool back,
 		   struct rein_err *err);
+/* After a crash: was one of the moves made? */
+int rein_ops_moved(const struct rein_ops *ops, const struct rein_op_dirs *dirs, struct rein_err *err);
+/* By what a move will know the file that it is to take away ([O1]). */
+void rein_op_expect(struct rein_attrs *a, const struct rein_fp *fp);
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "sys/sys.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
 
@@ -96,16 +97,30 @@ static void hide_from_git(const char *dir)
 		unlink(path);
 }
 
-/* A place on the mount of real when the state directory is on another one. */
+/* Who else may write to the directory could put one of his own in place of ours, unless it is sticky. */
+static bool is_ours_to_keep(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       (!(st.st_mode & 022) || st.st_mode & S_ISVTX);
+}
+
+/*
+ * A place on the mount of real when the state directory is on another one: the mount's top, else beside the root's own
+ * files. Rather where nobody can move it away; where that is nowhere, rein_open_store notices.
+ */
 static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein_err *err)
 {
 	char top[PATH_MAX], dir[PATH_MAX + 32];
 
 	if (mount_top(real, mnt, top) < 0)
 		return rein_err_errno(err, "find the mount of '%s'", real);
-	for (int i = 0; i < 2; i++) { /* the mount's top, else beside the root's own files */
-		const char *base = i ? real : top;
+	for (int i = 0; i < 4; i++) {
+		const char *base = i % 2 ? real : top;
 
+		if (i < 2 && !is_ours_to_keep(base))
+			continue;
 		snprintf(dir, sizeof(dir), "%s/.rein-%u", rein_streq(base, "/") ? "" : base,
 			 (unsigned)geteuid());
 		if (own_dir(dir)) {
@@ -118,6 +133,41 @@ static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein
 			    "no place for changes on the filesystem of '%s': create '%s' owned by "
 			    "uid %u with mode 700, or set REIN_STATE to a directory there",
 			    real, dir, (unsigned)geteuid());
+}
+
+/*
+ * At the top of a shared filesystem others may be able to rename: what they put there is no store of ours, and a link in
+ * the way would lead to files that are.
+ */
+static int open_place(const char *path)
+{
+	return sys_openat2(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, strstr(path, "/.rein-") ? RESOLVE_NO_SYMLINKS : 0);
+}
+
+int rein_open_store(const struct rein_root *r, struct rein_err *err)
+{
+	auto_close int fd = open_place(r->store);
+	struct stat st;
+
+	if ((fd < 0 && errno != ELOOP) || (fd >= 0 && fstat(fd, &st) < 0))
+		return rein_err_errno(err, "open '%s'", r->store);
+	if (fd < 0 || st.st_uid != geteuid())
+		return rein_err_set(err, REIN_E_STATE,
+				    "'%s' is not the directory that was made for the changes: another user may write "
+				    "where it lies, and put it there",
+				    r->store);
+	return take_fd(&fd);
+}
+
+int rein_open_store_parent(const struct rein_root *r, const char **ret_name)
+{
+	const char *slash = strrchr(r->store, '/');
+	auto_free char *dir = slash ? rein_strndup(r->store, (size_t)(slash - r->store)) : NULL;
+
+	if (!dir)
+		return -1;
+	*ret_name = slash + 1;
+	return open_place(dir);
 }
 
 /* Somewhere an overlay's upper layer can be, for roots whose own filesystem cannot carry one. */

@@ -60,10 +60,10 @@ static int set_aside(const struct prep *p, const struct rein_change *x, const ch
 static int put_back_in(const struct rein_tx *t, const struct rein_changes *c, size_t root, struct rein_err *err)
 {
 	auto_(rein_names_done) struct rein_names names = {0};
-	auto_close int store = open(t->roots[root].store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int store = rein_open_store(&t->roots[root], err);
 
 	if (store < 0)
-		return rein_err_errno(err, "open '%s'", t->roots[root].store);
+		return store;
 	if (faccessat(store, "left", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : rein_err_errno(err, "look for 'left'");
 	if (rein_names_read(store, "left", &names, err) < 0)
@@ -304,6 +304,7 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 	o = add(p, kind, x, slot, err);
 	if (!o)
 		return -err->code;
+	rein_op_expect(&o->old, &x->before);
 	if (linked) {
 		o->ino_new = linked;
 		return 0;
@@ -330,10 +331,13 @@ static uint8_t bits_of(unsigned what)
 static int attrs_from_upper(struct prep *p, const struct rein_op *o, struct rein_attrs *ret,
 			    struct rein_err *err)
 {
-	auto_close int upper = open(p->t->roots[o->root].upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct rein_root *r = &p->t->roots[o->root];
+	auto_close int upper = r->staged ? open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+					 : openat(p->d->store[o->root], "upper",
+						  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (upper < 0)
-		return rein_err_errno(err, "open '%s'", p->t->roots[o->root].upper);
+		return rein_err_errno(err, "open '%s'", r->upper);
 	if (rein_attrs_read(upper, o->path, ret, err) == 0)
 		return 0;
 	/* what was split off another transaction has no layer for a directory it only deletes in */
@@ -488,7 +492,8 @@ static int respect_outsiders(struct prep *p, struct rein_err *err)
 			continue;
 		if (rein_fp_at(p->d->real[o->root], o->path, &fp, err) < 0)
 			return -err->code;
-		if (fp.mtime_ns > p->t->begin_ns[o->root])
+		/* one that is ahead of the clock was so before, if nothing else of it moved */
+		if (fp.mtime_ns > p->t->begin_ns[o->root] && fp.ctime_ns > p->t->begin_ns[o->root])
 			o->bits &= (uint8_t)~REIN_ATTR_MTIME;
 	}
 	return 0;

@@ -128,13 +128,16 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	auto_(rein_attrs_done) struct rein_attrs a = {0};
 	auto_close int real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_close int store = open(r->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_close int store = -1;
 	struct rein_fp fp;
 
 	if (real < 0)
 		return rein_err_errno(err, "open '%s'", r->real);
-	if (upper < 0 || store < 0)
-		return rein_err_errno(err, "open '%s'", r->store);
+	if (upper < 0)
+		return rein_err_errno(err, "open '%s'", r->upper);
+	store = rein_open_store(r, err);
+	if (store < 0)
+		return store;
 	/* the store is changed at this moment: that is now, in the clock of the root's filesystem */
 	if (futimens(store, NULL) < 0)
 		return rein_err_errno(err, "touch '%s'", r->store);
@@ -227,7 +230,9 @@ static void remove_place(const char *dir)
 int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 {
 	char parent[PATH_MAX];
+	const char *name;
 	char *slash;
+	auto_close int dir = -1;
 
 	if (r->staged && r->upper) {
 		snprintf(parent, sizeof(parent), "%s", r->upper);
@@ -240,7 +245,12 @@ int rein_remove_store(const struct rein_root *r, struct rein_err *err)
 	}
 	if (!r->store)
 		return 0;
-	if (rein_tree_remove(AT_FDCWD, r->store, err) < 0)
+	dir = rein_open_store_parent(r, &name);
+	if (dir < 0) /* gone, or something else is there */
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+			       ? 0
+			       : rein_err_errno(err, "open what '%s' lies in", r->store);
+	if (rein_tree_remove(dir, name, err) < 0)
 		return -err->code;
 	snprintf(parent, sizeof(parent), "%s", r->store);
 	slash = strrchr(parent, '/');
@@ -267,11 +277,20 @@ int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err 
 	return rein_tree_remove(s->txn_fd, t->id, err);
 }
 
+static int remove_work(const struct rein_root *r, struct rein_err *err)
+{
+	auto_close int store = -1;
+
+	if (r->staged)
+		return rein_tree_remove(AT_FDCWD, r->work, err);
+	store = rein_open_store(r, err);
+	return store < 0 ? store : rein_tree_remove(store, "work", err);
+}
+
 int rein_remove_work(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
 {
 	for (size_t i = 0; i < t->nroots; i++)
-		if (!rein_spare_later(s, t, i) &&
-		    rein_tree_remove(AT_FDCWD, t->roots[i].work, err) < 0)
+		if (!rein_spare_later(s, t, i) && remove_work(&t->roots[i], err) < 0)
 			return -err->code;
 	return 0;
 }

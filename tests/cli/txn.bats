@@ -1436,6 +1436,43 @@ open("f", "w").write("x")'
 	eq again "x y" "$(cat d/x y | paste -sd' ')"
 }
 
+@test "a filesystem where others may rename: what they put in place of the private directory is neither committed, followed nor emptied" {
+	local id
+	is_root || skip "mounts, and needs another owner"
+	mkdir "$T/disk" "$T/state" "$T/state/work" "$T/state/upper"
+	mount -t tmpfs -o mode=777 none "$T/disk"
+	after() { umount "$T/disk"; }
+	echo 1 >"$T/state/work/mine"
+	chown -R 65534 "$T/state"
+	chmod 711 "$T" "$HOME" "$REIN_TEST_DIR"
+	mkdir -m 755 "$T/disk/w" && cd "$T/disk/w"
+	as() { HOME=$T/state REIN_STATE=$T/state/s setpriv --reuid 65534 --regid 65534 --clear-groups "$REIN_PUBLIC/rein" "$@"; }
+	other() { setpriv --reuid 65533 --regid 65533 --clear-groups sh -ec "$1"; }
+	chown 65534 .
+	# rather where nobody but its owner can move it
+	as run --hold -q -- sh -c 'echo 1 >f'
+	eq place "" "$(ls -d "$T"/disk/.rein-* 2>/dev/null)"
+	as discard -q
+	# where that is nowhere, it is looked at
+	chmod 777 .
+	as run --hold -q -- sh -c 'echo 1 >f'
+	id=$(as log --ids -n 1)
+	other "cd $T/disk; mv .rein-65534 was; mkdir -p .rein-65534/$id/r0/upper; echo evil >.rein-65534/$id/r0/upper/f; chmod -R 777 .rein-65534"
+	run -125 as commit
+	has "$output" "is not the directory that was made for the changes"
+	[ ! -e f ]
+	other "cd $T/disk; rm -r .rein-65534/$id/r0; ln -s $T/state .rein-65534/$id/r0"
+	run -125 as commit
+	has "$output" "is not the directory that was made for the changes"
+	other "cd $T/disk; rm -r .rein-65534; mkdir .rein-65534; mkdir d; ln -s $T/state d/r0; ln -s ../d .rein-65534/$id"
+	run as discard
+	eq mine 1 "$(cat "$T/state/work/mine")"
+	other "cd $T/disk; rm -r .rein-65534 d; mv was .rein-65534"
+	as gc -q --keep 1
+	eq left "w" "$(ls -A "$T/disk")"
+	cd "$W"
+}
+
 @test "a directory that is made anew in the box: what somebody puts there under the same name is no less his" {
 	local id
 	mkdir d
@@ -1478,4 +1515,37 @@ open("f", "w").write("x")'
 	eq z zz "$(cat z)"
 	eq old x "$(cat d/a)"
 	[ ! -e e ]
+}
+
+@test "a workspace that is moved away while the command runs: what it did is held once it is there again" {
+	local pid status=0
+	mkdir "$W/a" && cd "$W/a"
+	echo 1 >f
+	mkfifo "$T/in"
+	rein run --commit -- sh -c 'echo 2 >f; echo ready; read -r x' <"$T/in" >"$T/out" 2>&1 3>&- &
+	pid=$!
+	exec 5>"$T/in"
+	until grep -q ready "$T/out"; do sleep 0.01; done
+	mv "$W/a" "$W/b"
+	exec 5>&-
+	wait "$pid" || status=$?
+	eq status 125 "$status"
+	has "$(cat "$T/out")" "is kept until its tree is there again"
+	cd "$W"
+	mv b a && cd a
+	eq f 1 "$(cat f)"
+	eq state held "$(state_of "$(newest)")"
+	rein commit -q
+	eq f 2 "$(cat f)"
+}
+
+@test "a directory whose time is ahead of the clock gets it back from an undo" {
+	mkdir d
+	touch -d '2040-01-01 00:00:00.5 UTC' d .
+	q sh -c 'echo 1 >d/f'
+	eq year "$(date +%Y)" "$(stat -c %y d | cut -c1-4)"
+	rein undo -q
+	eq time 2208988800.500000000 "$(stat -c %.9Y d)"
+	q rm -r d
+	eq time 2040 "$(rein undo -q; stat -c %y . | cut -c1-4)"
 }

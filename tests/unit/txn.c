@@ -47,12 +47,34 @@ static void add(const char *path)
 	assert_int_equal(write(fd, "x", 1), 1);
 }
 
+/* What somebody does while the journal is made durable, or in the instant before the first move; once. */
+static void (*on_journal)(void), (*on_move)(void);
+
+static void now(void (**what)(void))
+{
+	void (*f)(void) = *what;
+
+	*what = NULL;
+	if (f)
+		f();
+}
+
+int fsync(int fd)
+{
+	(void)fd;
+	now(&on_journal);
+	return 0;
+}
+
 static const char *formatted; /* who sees that this file came writes to it at once, or NULL */
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags)
 {
-	int rc = (int)syscall(SYS_renameat2, from, old, to, new, flags);
+	int rc;
 
+	if (flags & RENAME_EXCHANGE)
+		now(&on_move);
+	rc = (int)syscall(SYS_renameat2, from, old, to, new, flags);
 	if (formatted && flags & RENAME_EXCHANGE)
 		add(formatted);
 	return rc;
@@ -189,6 +211,14 @@ static void a_name_in_the_trash_is_in_use(void **unused)
 	assert_string_equal(two.id, "dddd");
 }
 
+/* Whatever is written to it afterwards gives it another time. */
+static void make_old(const char *path)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+}
+
 /* A run that made five bytes of a file of one. */
 static struct rein_change *change(const char *file, struct rein_tx *t, struct rein_changes *c)
 {
@@ -208,6 +238,8 @@ static struct rein_change *change(const char *file, struct rein_tx *t, struct re
 	x->kind = REIN_CHANGE_MODIFIED;
 	x->what = REIN_WHAT_CONTENT;
 	x->top = true;
+	make_old(file);
+	make_old(mine);
 	assert_int_equal(rein_fp_at(AT_FDCWD, file, &x->before, &err), 0);
 	assert_int_equal(rein_fp_at(AT_FDCWD, mine, &x->after, &err), 0);
 	return x;
@@ -256,6 +288,180 @@ static void an_edit_right_after_the_step_is_later_work(void **unused)
 	assert_int_equal(rein_tx_undo(&state, &t, &c, &err), -REIN_E_CONFLICT);
 	assert_int_equal(x->clash, REIN_CLASH_LATER);
 	assert_int_equal(size_of(file), 6);
+}
+
+static char *in_work(const char *name)
+{
+	char *path = rein_asprintf("%s/w/%s", dir, name);
+
+	assert_non_null(path);
+	return path;
+}
+
+static void write_to_f(void)
+{
+	auto_free char *f = in_work("f");
+
+	add(f);
+}
+
+static void replace_f(void)
+{
+	auto_free char *f = in_work("f"), *g = in_work("g");
+
+	for (int i = 0; i < 3; i++)
+		add(g);
+	assert_int_equal(rename(g, f), 0);
+}
+
+/* The check is past, the moves are still to come: those look again, and at what they took. */
+static void an_edit_after_the_check_is_a_conflict(void **unused)
+{
+	static const struct {
+		void (**when)(void), (*what)(void);
+		off_t commit, undo; /* the file's size then */
+	} cases[] = {
+		{&on_journal, write_to_f, 2, 6},
+		{&on_move, write_to_f, 2, 6},
+		{&on_journal, replace_f, 3, 3},
+		{&on_move, replace_f, 3, 3},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+		auto_(rein_changes_done) struct rein_changes c = {0};
+		auto_free char *file = in_work("f");
+		struct rein_change *x = change(file, &t, &c);
+		struct rein_err err = {0};
+
+		*cases[i].when = cases[i].what;
+		assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+		assert_int_equal(size_of(file), cases[i].commit);
+		assert_false(rein_tx_stuck(&state, t.id));
+		assert_int_equal(rein_fp_at(AT_FDCWD, file, &x->before, &err), 0);
+		assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+		assert_int_equal(size_of(file), 5);
+
+		*cases[i].when = cases[i].what;
+		assert_int_equal(rein_tx_undo(&state, &t, &c, &err), -REIN_E_CONFLICT);
+		assert_int_equal(size_of(file), cases[i].undo);
+		assert_false(rein_tx_stuck(&state, t.id));
+		assert_int_equal(unlink(file), 0);
+	}
+}
+
+/* The same of a file with two names, h its other one: a run that wrote to it. */
+static struct rein_change *change_linked(struct rein_tx *t, struct rein_changes *c)
+{
+	auto_free char *f = in_work("f"), *h = in_work("h");
+	struct rein_change *x = change(f, t, c);
+	struct rein_err err = {0};
+
+	assert_int_equal(link(f, h), 0);
+	x->in_place = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, f, &x->before, &err), 0);
+	return x;
+}
+
+/* It is written, not moved: what somebody wrote there would be in no store. */
+static void an_edit_of_a_file_with_two_names_is_not_written_over(void **unused)
+{
+	auto_free char *f = in_work("f"), *h = in_work("h");
+	void (*const what[])(void) = {write_to_f, replace_f};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
+		auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+		auto_(rein_changes_done) struct rein_changes c = {0};
+		struct rein_change *x = change_linked(&t, &c);
+		struct rein_err err = {0};
+
+		on_journal = what[i];
+		assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+		assert_int_equal(size_of(f), what[i] == write_to_f ? 2 : 3);
+		assert_int_equal(size_of(h), what[i] == write_to_f ? 2 : 1);
+		assert_false(rein_tx_stuck(&state, t.id));
+		if (what[i] == write_to_f) {
+			assert_int_equal(rein_fp_at(AT_FDCWD, f, &x->before, &err), 0);
+			assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+			assert_int_equal(size_of(h), 5);
+			on_journal = write_to_f;
+			assert_int_equal(rein_tx_undo(&state, &t, &c, &err), -REIN_E_CONFLICT);
+			assert_int_equal(size_of(h), 6);
+			assert_false(rein_tx_stuck(&state, t.id));
+		}
+		assert_int_equal(unlink(f), 0);
+		assert_int_equal(unlink(h), 0);
+	}
+}
+
+/* A crash right before the journal is put away: every step was taken, and people worked since. */
+static void recovery_leaves_later_work_alone(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1}, again = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0}, list = {0};
+	auto_free char *f = in_work("f"), *h = in_work("h");
+	struct rein_err err = {0}, stuck = {0};
+
+	(void)unused;
+	change_linked(&t, &c);
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	assert_int_equal(size_of(h), 5);
+	assert_int_equal(renameat(t.dirfd, "ops", state.journal_fd, t.id), 0);
+	add(h);
+	assert_int_equal(rein_tx_recover(&state, &stuck, &err), 1);
+	assert_int_equal(size_of(f), 6);
+	assert_int_equal(rein_tx_load(&state, t.id, &again, &err), 0);
+	assert_int_equal(again.state, REIN_TX_COMMITTED);
+	assert_int_equal(rein_tx_changes(&again, &list, &err), 0);
+	assert_int_equal(rein_tx_undo(&state, &again, &list, &err), -REIN_E_CONFLICT);
+	assert_int_equal(list.v[0].clash, REIN_CLASH_LATER);
+	assert_int_equal(size_of(f), 6);
+}
+
+static void put_a_link_in_the_way(void)
+{
+	auto_free char *d = in_work("d"), *was = in_work("was"), *out = rein_asprintf("%s/out", dir);
+
+	assert_int_equal(rename(d, was), 0);
+	assert_int_equal(symlink(out, d), 0);
+}
+
+/* Nothing was moved in it yet: nothing is to be taken back, and the link leads nowhere. */
+static void a_directory_that_is_replaced_is_a_conflict_and_no_trap(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *real = in_work(""), *d = in_work("d"), *f = in_work("d/f"), *was = in_work("was/f");
+	auto_free char *out = rein_asprintf("%s/out", dir), *of = rein_asprintf("%s/out/f", dir);
+	auto_free char *up = NULL, *uf = NULL;
+	struct rein_err err = {0};
+	struct rein_change *x;
+
+	(void)unused;
+	real[strlen(real) - 1] = '\0';
+	assert_int_equal(mkdir(d, 0700) | mkdir(out, 0700), 0);
+	add(f);
+	assert_int_equal(link(f, of), 0); /* the same inode, even */
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, &t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	up = rein_asprintf("%s/d", t.roots[0].upper);
+	uf = rein_asprintf("%s/d/f", t.roots[0].upper);
+	assert_int_equal(mkdir(up, 0700), 0);
+	add(uf);
+	add(uf);
+	x = rein_changes_add(&c, 0, rein_strdup("d/f"));
+	x->kind = REIN_CHANGE_MODIFIED;
+	x->what = REIN_WHAT_CONTENT;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, f, &x->before, &err), 0);
+	assert_int_equal(rein_fp_at(AT_FDCWD, uf, &x->after, &err), 0);
+	on_journal = put_a_link_in_the_way;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(of), 1);
+	assert_int_equal(size_of(was), 1);
 }
 
 /* A list that is wrong must not cost the tree: with the directory gone, there is no way to what is in it, nor back. */
@@ -346,6 +552,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_edit_right_after_the_step_is_later_work, make, clear),
 		cmocka_unit_test_setup_teardown(a_step_inside_another_is_refused_before_anything_happens, make, clear),
 		cmocka_unit_test_setup_teardown(an_edit_while_the_disk_is_busy_is_a_conflict, make, clear),
+		cmocka_unit_test_setup_teardown(an_edit_after_the_check_is_a_conflict, make, clear),
+		cmocka_unit_test_setup_teardown(an_edit_of_a_file_with_two_names_is_not_written_over, make, clear),
+		cmocka_unit_test_setup_teardown(recovery_leaves_later_work_alone, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_that_is_replaced_is_a_conflict_and_no_trap, make, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
