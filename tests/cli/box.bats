@@ -776,6 +776,27 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	run -0 as_user rein run --commit -- sh -c 'echo n >new2'
 	has "$output" "1 created."
 	eq group 65534:54321 "$(stat -c %u:%g .)"
+	# one that is somebody else's and not to be written to is not in the box either, and the rest is committed
+	mkdir own
+	chown 65534:65534 own
+	chown 12345:54321 .
+	run -0 as_user rein run --commit -- sh -c 'echo 1 >own/n; (echo n >a); mkdir b; rm -f mine; ls'
+	has "$output" "a: Permission denied"
+	has "$output" "cannot create directory"
+	has "$output" "'mine': Permission denied"
+	has "$output" "1 created. Committed"
+	eq own 1 "$(cat own/n)"
+	eq mode 755 "$(stat -c %a .)"
+	setfacl -m u:12345:rwx .
+	run -0 as_user rein run --commit -- sh -c 'echo 2 >own/n'
+	has "$output" "1 modified. Committed"
+	# nor does one's own that is closed to writing keep a run from beginning
+	setfacl -b .
+	chown 65534:65534 .
+	chmod 555 .
+	run -0 as_user rein run --commit -- sh -c 'echo 3 >own/n'
+	has "$output" "1 modified. Committed"
+	chmod 755 .
 }
 
 # on_overlay SCRIPT: run it with a workspace that is an overlay with a lower layer of d/x and f
