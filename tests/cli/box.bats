@@ -746,6 +746,21 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	[ ! -e d ]
 }
 
+@test "a socket that is named: its directory is as closed as outside, and one that is hidden is an error" {
+	local d
+	bind() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1"; }
+	d=$(mktemp -d /tmp/rein-socket.XXXXXX)
+	bind "$d/s"
+	run -0 rein run -q --discard --allow-socket "$d/s" -- stat -c %a "$d"
+	rm -r "$d"
+	eq mode 700 "$output"
+	mkdir -p "$HOME/.gnupg"
+	bind "$HOME/.gnupg/s"
+	run -125 rein run --discard --allow-socket "$HOME/.gnupg/s" -- true
+	has "$output" "is hidden: show all of that with --ro"
+	run -0 rein run --discard --allow-socket "$HOME/.gnupg/s" --ro "$HOME/.gnupg" -- test -S "$HOME/.gnupg/s"
+}
+
 @test "files of another owner or group: as root they keep it, without root the refusal is explained" {
 	is_root || return 0 # making such files takes root; the other half runs as an ordinary user from here
 	mkdir d
