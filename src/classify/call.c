@@ -113,7 +113,7 @@ static void plain_sources(struct ctx *cx, struct call *c)
 	for (size_t i = 1; i < c->argc; i++) {
 		const struct field *f = &c->argv[i];
 
-		if (str_has(f->s, "http://") && !str_has(f->s, "://localhost") && !str_has(f->s, "://127."))
+		if (url_is_plain(f->s))
 			fact(cx, REIN_FACT_PACKAGE, REIN_LEVEL_DANGEROUS, REIN_REACH_CONTAINED, f->at,
 			     show(cx, f->s), "installs code that comes without encryption");
 		else if (url_is_odd(f->s))

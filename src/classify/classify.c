@@ -171,7 +171,7 @@ void cx_incomplete(struct ctx *cx, struct range at, const char *why)
 {
 	if (!cx->incomplete)
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_RISKY, REIN_REACH_CONTAINED, at, NULL,
-		     cx_printf(cx, "could not be analysed in full: %s", why));
+		     cx_printf(cx, "could not be understood in full: %s", why));
 	cx->incomplete = true;
 }
 
@@ -186,7 +186,7 @@ bool cx_step(struct ctx *cx)
 		cx->incomplete = cx->over = true;
 		cx->dry = 0;
 		fact(cx, REIN_FACT_UNKNOWN, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
-		     (struct range){0}, NULL, "could not be analysed in full: it does too much");
+		     (struct range){0}, NULL, "could not be understood in full: it does too much");
 	}
 	return false;
 }
@@ -413,7 +413,7 @@ const struct rein_verdict *rein_classify(struct rein_classifier *c,
 			.kind = REIN_FACT_UNKNOWN,
 			.level = REIN_LEVEL_DESTRUCTIVE,
 			.reach = REIN_REACH_IRREVERSIBLE,
-			.reason = "could not be analysed in full: it needs too much memory",
+			.reason = "could not be understood in full: it needs too much memory",
 		};
 		c->worst = c->facts[0];
 		c->verdict = (struct rein_verdict){.level = REIN_LEVEL_DESTRUCTIVE,

@@ -55,10 +55,22 @@ static bool host_is_private(struct rein_str h)
 	return false;
 }
 
+/* This machine: what is said to it is heard by nobody on the way. 127.evil.example is another. */
+static bool host_is_here(struct rein_str h)
+{
+	for (size_t i = 0; str_starts(h, "127.") && i < h.n; i++)
+		if (h.p[i] != '.' && (h.p[i] < '0' || h.p[i] > '9'))
+			return false;
+	return str_starts(h, "127.") || str_in(h, "localhost host.rein.internal") || str_starts(h, "[::1]");
+}
+
 /* 203.0.113.8, [2001:db8::1]: no name, and nobody who vouches for it */
 static bool host_is_number(struct rein_str h)
 {
 	bool dots = false;
+
+	if (host_is_here(h))
+		return false;
 
 	if (h.n && h.p[0] == '[')
 		return true;
@@ -67,7 +79,7 @@ static bool host_is_number(struct rein_str h)
 		if (h.p[i] != '.' && (h.p[i] < '0' || h.p[i] > '9'))
 			return false;
 	}
-	return dots && !str_starts(h, "127.");
+	return dots;
 }
 
 static bool host_deceives(struct rein_str h)
@@ -76,6 +88,19 @@ static bool host_deceives(struct rein_str h)
 		if ((unsigned char)h.p[i] >= 0x80)
 			return true;
 	return str_has(h, "xn--");
+}
+
+bool url_is_plain(struct rein_str url)
+{
+	const char *at;
+
+	while (url.n && (at = memmem(url.p, url.n, "http://", 7))) {
+		url = str_from(url, (size_t)(at - url.p));
+		if (!host_is_here(split(url).host))
+			return true;
+		url = str_from(url, 7);
+	}
+	return false;
 }
 
 bool url_is_odd(struct rein_str url)
@@ -161,8 +186,7 @@ void http_token(struct ctx *cx, const struct field *value, struct rein_str url)
 	struct url u = split(url);
 	struct rein_str text = {0};
 
-	if (!u.host.n || has_hole(u.host) || str_is(u.host, "localhost") || str_starts(u.host, "127.") ||
-	    !memchr(u.host.p, '.', u.host.n))
+	if (!u.host.n || has_hole(u.host) || host_is_here(u.host) || !memchr(u.host.p, '.', u.host.n))
 		return;
 	/* the words as they were written: their value is not known, their names are */
 	if (cx->act && cx->act->text && value->at.end <= cx->act->text_n && value->at.start < value->at.end)

@@ -505,6 +505,8 @@ void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, stru
 bool host_is_metadata(struct rein_str host);
 /* A host that is none of those that packages come from: an address of numbers, a name that looks like another. */
 bool url_is_odd(struct rein_str url);
+/* Not encrypted, and not this machine. */
+bool url_is_plain(struct rein_str url);
 /* What a request carries beside its body: a token of one service that goes to another. */
 void http_token(struct ctx *cx, const struct field *value, struct rein_str url);
 /* The container engine's own socket: who talks to it is root here. */

@@ -104,6 +104,10 @@ static enum rein_fate ask(struct rein_engine *e, struct rein_run *r, char *rest)
 		case 4:
 		case 27:
 			return REIN_FATE_HOLD;
+		default:
+			rein_more("commit: into the real files (rein undo takes it back); discard: thrown away;");
+			rein_more("view: the diff; select: some of it, the rest is held; keep: held, for rein commit or");
+			rein_more("rein discard");
 		}
 	}
 }

@@ -83,7 +83,7 @@ void rein_print_refusal(const struct rein_judgement *j, const struct rein_err *e
 	else if (asks)
 		rein_more("a person can approve it: at a terminal, or with rein run --approve");
 	if (asks && offline && d->reach >= REIN_REACH_COMPENSABLE)
-		rein_more("it needs a network, too, and the box has none: --allow-host NAME opens one host, --net open all");
+		rein_more("if it needs a network, too: the box has none, --allow-host NAME opens one host, --net open all");
 	if (rein_refusals_advice(j->repeated))
 		rein_more("%s", rein_refusals_advice(j->repeated));
 }

@@ -422,6 +422,9 @@ static int merged_meta(struct scan *s, const struct layers *l, const char *path,
 	/* without privilege an owner cannot change; the overlay's own face may have another group */
 	if (geteuid() != 0)
 		what &= (uint8_t)~REIN_WHAT_OWNER;
+	/* a tree's own directory that is somebody else's: made read-only for the command (txn.c), in an ACL, too */
+	if (geteuid() != 0 && real->uid != geteuid() && real->mode & S_IWUSR && up->mode == (real->mode ^ S_IWUSR))
+		what &= (uint8_t)~(REIN_WHAT_MODE | REIN_WHAT_XATTR);
 	if (!what)
 		return 0;
 	x = add(s, path, REIN_CHANGE_META, true, real, up, err);

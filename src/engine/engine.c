@@ -138,11 +138,23 @@ static int check_files(const struct rein_run *r, const char *option, const struc
 	return 0;
 }
 
+/* In a directory that nobody can enter it would be there for nothing. */
+static int check_socket(const struct rein_view *v, const char *path, struct rein_err *err)
+{
+	for (size_t i = 0; i < v->npaths; i++)
+		if (v->paths[i].access == REIN_PATH_HIDE && rein_path_within(path, v->paths[i].path))
+			return rein_err_set(err, REIN_E_USAGE,
+					    "'%s' lies inside '%s', which is hidden: show all of that with --ro '%s', or "
+					    "let the socket be elsewhere",
+					    path, v->paths[i].path, v->paths[i].path);
+	return rein_view_way(v, "--allow-socket", path, err);
+}
+
 /* What else is named by its path, and would be somebody else's choice behind a link in a tree. */
 static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < o->sockets.n; i++)
-		if (rein_view_way(&r->view, "--allow-socket", o->sockets.v[i], err) < 0)
+		if (check_socket(&r->view, o->sockets.v[i], err) < 0)
 			return -err->code;
 	if (check_files(r, "--env-file", &o->env_file, err) < 0)
 		return -err->code;

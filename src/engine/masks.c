@@ -14,21 +14,8 @@
 #include "sys/priv.h"
 #include "sys/tree.h"
 
-/*
- * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
- * beforehand, with the real one's face, the command can work in them.
- */
-static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list *h,
-			  struct rein_err *err)
+static int rescue_each(int real, int upper, const struct rein_hide_list *h, struct rein_err *err)
 {
-	auto_close int real = -1, upper = -1;
-
-	if (!h->nforeign)
-		return 0;
-	real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (real < 0 || upper < 0)
-		return rein_err_errno(err, "open '%s'", r->real);
 	for (size_t i = 0; i < h->nforeign; i++) {
 		const struct rein_foreign_dir *f = &h->foreign[i];
 		auto_(rein_attrs_done) struct rein_attrs a = {0};
@@ -45,6 +32,32 @@ static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list
 		if (rein_attrs_apply(upper, f->path, &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err) < 0)
 			return -err->code;
 	}
+	return 0;
+}
+
+/*
+ * Directories of a foreign owner or group cannot be copied up without privilege; made in upper
+ * beforehand, with the real one's face, the command can work in them. The tree's own directory may
+ * be one that the command cannot write to: for that moment we can.
+ */
+static int rescue_foreign(const struct rein_root *r, const struct rein_hide_list *h,
+			  struct rein_err *err)
+{
+	auto_close int real = -1, upper = -1;
+	struct stat st;
+
+	if (!h->nforeign)
+		return 0;
+	real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (real < 0 || upper < 0 || fstat(upper, &st) < 0)
+		return rein_err_errno(err, "open '%s'", r->real);
+	if (!(st.st_mode & S_IWUSR) && fchmod(upper, (st.st_mode & 07777) | S_IWUSR) < 0)
+		return rein_err_errno(err, "write to '%s'", r->upper);
+	if (rescue_each(real, upper, h, err) < 0)
+		return -err->code;
+	if (!(st.st_mode & S_IWUSR) && fchmod(upper, st.st_mode & 07777) < 0)
+		return rein_err_errno(err, "change the mode of '%s'", r->upper);
 	return 0;
 }
 

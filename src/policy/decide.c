@@ -270,6 +270,8 @@ static const char *default_name(enum rein_level level, enum rein_reach reach)
 	return names[level][reach];
 }
 
+#define NOT_READ "could not be understood in full"
+
 /* "No rule": by level and reach of what is left. What was not understood is asked. */
 static void by_default(const struct judging *j, enum rein_level level, enum rein_reach reach,
 		       const struct rein_fact *worst, struct rein_decision *ret)
@@ -285,8 +287,10 @@ static void by_default(const struct judging *j, enum rein_level level, enum rein
 	if (unread && ret->decide > REIN_ASK) {
 		ret->decide = REIN_ASK;
 		ret->rule = "defaults.incomplete";
-		set_reason(ret, "could not be understood in full%s%s", worst ? ": " : "",
-			   worst ? worst->reason : "");
+		if (worst && strncmp(worst->reason, NOT_READ, strlen(NOT_READ)) == 0)
+			set_reason(ret, "%s", worst->reason);
+		else
+			set_reason(ret, NOT_READ "%s%s", worst ? ": " : "", worst ? worst->reason : "");
 	} else if (worst) {
 		set_reason(ret, "%s", what_it_does(worst, does));
 	} else {

@@ -197,19 +197,23 @@ static const char *verb(uint32_t change)
 	return "changed";
 }
 
-/* "1204 files deleted, 412 of them untracked: message (first.c and more)" */
+/*
+ * "1204 files deleted, 412 of them in no version control: message (first.c and more)". Who only names places is told
+ * of the first: how many there are, directories among them, says nothing.
+ */
 static void explain(const struct effect_rule *r, const struct tally *t, const struct rein_outcome *o,
 		    struct rein_decision *ret)
 {
 	char head[160] = "", untracked[80] = "";
 	const char *first = t->count ? o->changes->v[t->first].path : NULL;
+	bool place = t->count <= 1 || (r->path.n && !r->count.op && !r->share.op && !r->secret);
 
-	if (t->count > 1)
+	if (t->count && place)
+		snprintf(head, sizeof(head), "%.120s%s", *first ? first : ".", t->count > 1 ? " and more" : "");
+	else if (t->count)
 		snprintf(head, sizeof(head), "%llu %s %s", (unsigned long long)t->count, noun(r, t->count),
 			 verb(r->change));
-	else if (t->count)
-		snprintf(head, sizeof(head), "%.120s", *first ? first : ".");
-	if (t->untracked && r->change == 1u << REIN_CHANGE_DELETED)
+	if (t->untracked && !(place && t->count > 1) && r->change == 1u << REIN_CHANGE_DELETED)
 		snprintf(untracked, sizeof(untracked), ", %llu of them in no version control",
 			 (unsigned long long)t->untracked);
 	if (t->secret)
@@ -219,8 +223,7 @@ static void explain(const struct effect_rule *r, const struct tally *t, const st
 	else
 		set_reason(ret, "%s%s%s%s%s%.100s%s", *head ? head : "what happened", untracked,
 			   r->c.message ? ": " : "", r->c.message ? r->c.message : "",
-			   t->count > 1 ? " (" : "", t->count > 1 ? first : "",
-			   t->count > 1 ? " and more)" : "");
+			   place ? "" : " (", place ? "" : first, place ? "" : " and more)");
 }
 
 static void choose(const struct rein_policy *p, const struct rein_outcome *o, const struct tally *tallies,

@@ -83,7 +83,8 @@ enum rein_plan_mount_flag {
 	REIN_MOUNT_OPTIONAL = 1 << 4, /* if it is not there (any more), go on */
 	REIN_MOUNT_GIVEN = 1 << 5,    /* overlay: an earlier box made it; it comes with MSG_PLAN */
 	REIN_MOUNT_LENT = 1 << 6,     /* overlay: READY hands it out */
-	REIN_MOUNT_FLAGS = (1 << 7) - 1,
+	REIN_MOUNT_CLOSED = 1 << 7,   /* with MAKE: the directory it lies in is its owner's alone */
+	REIN_MOUNT_FLAGS = (1 << 8) - 1,
 };
 
 struct rein_plan_mount {

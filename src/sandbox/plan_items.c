@@ -467,6 +467,19 @@ static int by_path(const void *va, const void *vb)
 	return (*s == '/' ? 1 : *s ? *s + 1 : 0) - (*t == '/' ? 1 : *t ? *t + 1 : 0);
 }
 
+/* gpg uses no socket in a directory that others may look into */
+static bool lies_closed(const char *path)
+{
+	auto_free char *dir = rein_strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	struct stat st;
+
+	if (!slash || slash == dir)
+		return false;
+	*slash = 0;
+	return stat(dir, &st) == 0 && !(st.st_mode & 077);
+}
+
 /* Decide about one item when it is known what it lies in (NULL: in the host's own tree). */
 static int settle(struct rein_planitem *it, const struct rein_planitem *in, bool pivot, struct rein_err *err)
 {
@@ -504,7 +517,7 @@ static int settle(struct rein_planitem *it, const struct rein_planitem *in, bool
 		break;
 	}
 	if (private && !it->dropped && !rein_streq(it->target, in->target))
-		it->flags |= REIN_MOUNT_MAKE;
+		it->flags |= REIN_MOUNT_MAKE | (lies_closed(it->target) ? REIN_MOUNT_CLOSED : 0);
 	return 0;
 }
 

@@ -146,6 +146,9 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	*ret_begin = fp.ctime_ns;
 	if (own_upper(upper, &a, err) < 0)
 		return -err->code;
+	/* somebody else's, which we may not write to; as its owner in the box the command could, and nobody commit it */
+	if (geteuid() != 0 && a.uid != geteuid() && faccessat(real, ".", W_OK, AT_EACCESS) < 0)
+		a.mode &= ~(uint32_t)S_IWUSR;
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 

@@ -746,6 +746,21 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	[ ! -e d ]
 }
 
+@test "a socket that is named: its directory is as closed as outside, and one that is hidden is an error" {
+	local d
+	bind() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1"; }
+	d=$(mktemp -d /tmp/rein-socket.XXXXXX)
+	bind "$d/s"
+	run -0 rein run -q --discard --allow-socket "$d/s" -- stat -c %a "$d"
+	rm -r "$d"
+	eq mode 700 "$output"
+	mkdir -p "$HOME/.gnupg"
+	bind "$HOME/.gnupg/s"
+	run -125 rein run --discard --allow-socket "$HOME/.gnupg/s" -- true
+	has "$output" "is hidden: show all of that with --ro"
+	run -0 rein run --discard --allow-socket "$HOME/.gnupg/s" --ro "$HOME/.gnupg" -- test -S "$HOME/.gnupg/s"
+}
+
 @test "files of another owner or group: as root they keep it, without root the refusal is explained" {
 	is_root || return 0 # making such files takes root; the other half runs as an ordinary user from here
 	mkdir d
@@ -776,6 +791,27 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	run -0 as_user rein run --commit -- sh -c 'echo n >new2'
 	has "$output" "1 created."
 	eq group 65534:54321 "$(stat -c %u:%g .)"
+	# one that is somebody else's and not to be written to is not in the box either, and the rest is committed
+	mkdir own
+	chown 65534:65534 own
+	chown 12345:54321 .
+	run -0 as_user rein run --commit -- sh -c 'echo 1 >own/n; (echo n >a); mkdir b; rm -f mine; ls'
+	has "$output" "a: Permission denied"
+	has "$output" "cannot create directory"
+	has "$output" "'mine': Permission denied"
+	has "$output" "1 created. Committed"
+	eq own 1 "$(cat own/n)"
+	eq mode 755 "$(stat -c %a .)"
+	setfacl -m u:12345:rwx .
+	run -0 as_user rein run --commit -- sh -c 'echo 2 >own/n'
+	has "$output" "1 modified. Committed"
+	# nor does one's own that is closed to writing keep a run from beginning
+	setfacl -b .
+	chown 65534:65534 .
+	chmod 555 .
+	run -0 as_user rein run --commit -- sh -c 'echo 3 >own/n'
+	has "$output" "1 modified. Committed"
+	chmod 755 .
 }
 
 # on_overlay SCRIPT: run it with a workspace that is an overlay with a lower layer of d/x and f

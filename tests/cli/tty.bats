@@ -7,7 +7,7 @@ load helper
 more_setup() { export TERM=xterm-256color; }
 on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 
-@test "the question: c commits, d discards, k keeps, a wrong key asks again" {
+@test "the question: c commits, d discards, k keeps, a wrong key is told what they mean" {
 	run -0 on_tty "ommit=>c" -- rein run -- sh -c 'echo 1 >a'
 	has "$output" Committed
 	eq a 1 "$(cat a)"
@@ -19,7 +19,8 @@ on_tty() { python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"; }
 	[ ! -e c ]
 	eq one 1 "$(rein log --ids --state held | wc -l)"
 	rein discard -q
-	run -0 on_tty "ommit=>z" "ommit=>c" -- rein run -- sh -c 'echo 4 >d'
+	run -0 on_tty "later?=>n" "later?=>c" -- rein run -- sh -c 'echo 4 >d'
+	has "$output" "discard: thrown away"
 	eq d 4 "$(cat d)"
 	# escape and end of file keep: nothing is lost, nothing is done
 	run -0 on_tty 'ommit=>\x1b' -- rein run -- sh -c 'echo 5 >e'

@@ -49,6 +49,27 @@ static void test_effects(void **state)
 	rein_policy_free(p);
 }
 
+/* Of places the first is told; how many are gone counts where a rule counts. */
+static void test_effects_words(void **state)
+{
+	struct rein_policy *p = with(NULL, NULL);
+	struct rein_changes c = {0};
+	struct rein_decision d;
+
+	(void)state;
+	add_change(&c, ".git", REIN_CHANGE_DELETED, S_IFDIR | 0755);
+	add_change(&c, ".git/HEAD", REIN_CHANGE_DELETED, S_IFREG | 0644);
+	add_change(&c, ".git/objects/info", REIN_CHANGE_DELETED, S_IFDIR | 0755);
+	d = judge(p, &c, 1000, NULL);
+	assert_string_equal(d.reason, ".git and more: the history of the repository is gone");
+	c = (struct rein_changes){0};
+	for (int i = 0; i < 102; i++)
+		add_change(&c, "many", REIN_CHANGE_DELETED, S_IFREG | 0644);
+	d = judge(p, &c, 100000, NULL);
+	assert_string_equal(d.reason, "102 files deleted: many files are gone (many and more)");
+	rein_policy_free(p);
+}
+
 /* One rule, one change, one way in which it ended: does it object? */
 static void test_effects_chosen(void **state)
 {
@@ -284,6 +305,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_effects),
+		cmocka_unit_test(test_effects_words),
 		cmocka_unit_test(test_effects_chosen),
 		cmocka_unit_test(test_effects_far_down),
 		cmocka_unit_test(test_effects_strictest),

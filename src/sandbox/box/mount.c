@@ -337,23 +337,26 @@ void box_prepare(struct box *box)
 }
 
 /* mkdir -p of the mount point, only ever in the box's own tmpfs. */
-static int make_point(const char *target, bool file)
+static int make_point(const char *target, uint32_t flags)
 {
+	const bool file = flags & REIN_MOUNT_FILE;
 	char path[PATH_MAX];
-	size_t n = strlen(target);
+	size_t n = strlen(target), dir = flags & REIN_MOUNT_CLOSED ? n : 0;
 
 	if (n >= sizeof(path)) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
 	memcpy(path, target, n + 1);
+	while (dir && path[dir] != '/')
+		dir--;
 	for (size_t i = 1; i <= n; i++) {
 		bool last = i == n;
 
 		if (path[i] != '/' && !last)
 			continue;
 		path[i] = 0;
-		if ((last && file ? mknod(path, S_IFREG | 0644, 0) : mkdir(path, 0755)) < 0 &&
+		if ((last && file ? mknod(path, S_IFREG | 0644, 0) : mkdir(path, i == dir ? 0700 : 0755)) < 0 &&
 		    errno != EEXIST)
 			return -1;
 		if (!last)
@@ -369,7 +372,7 @@ static void attach(const struct box *box, uint32_t index, int fd)
 
 	if (fd < 0)
 		box_step_failed(box, REIN_STEP_ATTACH, index);
-	if (m->flags & REIN_MOUNT_MAKE && make_point(target, m->flags & REIN_MOUNT_FILE) < 0)
+	if (m->flags & REIN_MOUNT_MAKE && make_point(target, m->flags) < 0)
 		box_step_failed(box, REIN_STEP_ATTACH, index);
 	if (sys_mount_attach(fd, AT_FDCWD, target) < 0 &&
 	    !(m->flags & REIN_MOUNT_OPTIONAL && (errno == ENOENT || errno == ENOTDIR)))
