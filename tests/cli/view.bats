@@ -403,6 +403,16 @@ large_tree() {
 	[ "$(cat "$HOME/.ssh/id")" = key ]
 }
 
+@test "a workspace on a filesystem with no place for its changes is refused with the reason" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount"
+	srv=$(mktemp -d /srv/rein-view-cli.XXXXXX); chmod 755 "$srv"
+	run unshare -m sh -c "mount -t tmpfs -o nr_inodes=1,mode=755${AS:+,uid=65534,gid=65534} none $srv && cd $srv &&
+		$AS $REIN run --approve --writable -- echo ran"
+	rm -r "$srv"
+	[ "$status" = 125 ]
+	[[ $output == "rein: no place for changes on the filesystem of '$srv': "* && $output != *ran* ]]
+}
+
 @test "the effects of a killed run are judged by what it could not see" {
 	mkdir conf; echo k >conf/a.key; own
 	$AS "$REIN" run -q --commit -- sh -c 'rm -rf conf; echo x >f; sleep 60' 3>&- &
