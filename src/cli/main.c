@@ -2,6 +2,7 @@
 /* The table of verbs, and nothing else. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/opts.h"
@@ -158,6 +159,22 @@ static void no_verb(const char *word, struct rein_err *err)
 		rein_err_set(err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)", word, word);
 }
 
+#define STACK_KIB 1024
+
+/* Buffers lie on the stack, and trees are walked as deep as they are: with less we would die somewhere, by a signal. */
+static int check_stack(struct rein_err *err)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_KIB * 1024)
+		return 0;
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "the stack is limited to %llu KiB here, and rein needs %d (ulimit -s 8192); a command can be "
+			    "given less: rein run -- sh -c 'ulimit -s %llu; ...'",
+			    (unsigned long long)stack.rlim_cur / 1024, STACK_KIB,
+			    (unsigned long long)stack.rlim_cur / 1024);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
@@ -177,5 +194,8 @@ int main(int argc, char **argv)
 		no_verb(argv[1], &err);
 		return rein_fail(&err, rein_wants_json(argc, argv));
 	}
+	/* the kill switch is pulled with whatever there is */
+	if (v->run != rein_cli_stop && v->run != rein_cli_kill && check_stack(&err) < 0)
+		return rein_fail(&err, rein_wants_json(argc, argv));
 	return finish(v->run(argc - 1, argv + 1));
 }
