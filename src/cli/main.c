@@ -9,6 +9,7 @@
 #include "cli/fold.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "sys/umask.h"
 
 const struct rein_verb rein_verbs[] = {
 	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true, -1, true},
@@ -181,6 +182,7 @@ int main(int argc, char **argv)
 	struct rein_err err = {0};
 
 	fill_closed();
+	rein_umask_keep();
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);

@@ -224,6 +224,7 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_open(j, '{');
 	rein_json_ku64(j, "uid", geteuid());
 	rein_json_ku64(j, "gid", getegid());
+	rein_json_ku64(j, "umask", b->plan->umask);
 	rein_json_close(j, '}');
 	words(j, "args", b->executor ? executor : b->spec->argv);
 	words(j, "env", b->executor ? NULL : b->spec->envp);

@@ -140,7 +140,7 @@ struct rein_plan {
 	uint32_t tty_mask;		/* which of 0, 1, 2 are to be the box's own terminal */
 	uint32_t sample_ms;		/* report CPU and output at this interval; 0: never */
 	uint64_t caps;			/* capabilities kept */
-	uint32_t nrlimits, unused;
+	uint32_t nrlimits, umask;	/* umask: the command's, and its guests' */
 	struct rein_plan_rlimit rlimits[REIN_PLAN_RLIMITS];
 	struct winsize window;
 	uint8_t termios[REIN_PLAN_TERMIOS];

@@ -286,6 +286,24 @@ for i in range(8): time.sleep(0.5); print(i, flush=True)"
 	eq limits "$native" "$(umask 027; ulimit -n 99; nice -n 3 rein run -q -- sh -c 'umask; ulimit -n; nice; id -u; id -g')"
 }
 
+@test "a umask of 777 is the command's, not that of the state" {
+	# what it makes as outside, and the second run uses what the first one made
+	umask 777
+	mkdir native; printf x >native.f
+	eq umask 0777 "$(rein run -q --commit -- sh -c 'umask; mkdir box; printf x >box.f')"
+	eq umask 0777 "$(rein run -q --hold -- sh -c 'umask; mkdir more')"
+	eq directory "$(stat -c '%a %u' native)" "$(stat -c '%a %u' box)"
+	eq file "$(stat -c '%a %u %s' native.f)" "$(stat -c '%a %u %s' box.f)"
+	rein commit -q @
+	rein undo -q @
+	[ ! -e more ]
+	[[ $(rein audit verify) == whole:* ]]
+	[ -z "$(find "$REIN_STATE" ! -path '*/upper/*' ! -path '*/work/*' ! -path '*/used/*' ! -perm -u+r)" ]
+	umask 022
+	rein run -q --commit -- sh -c 'echo 1 >plain'
+	eq mode 644 "$(stat -c %a plain)"
+}
+
 @test "a stack too small for rein is refused with what to do; the command may have one, and boxes can be stopped" {
 	echo 1 >f
 	for how in "-s 64" "-s 300" "-S -s 64"; do

@@ -407,7 +407,7 @@ int main(void)
 			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
 	check_stdio(box);
 	check_personality(box);
-	box->umask = umask(0);
+	umask(0);
 	if (!contained) {
 		separate(box);
 		box_prepare(box);
