@@ -30,6 +30,7 @@
 /* Descriptors the executor starts with, besides 0, 1 and 2. */
 #define REIN_BOX_PLAN_FD    3
 #define REIN_BOX_CONTROL_FD 4
+#define REIN_BOX_QUEUES	    "/dev/mqueue" /* contained: where the runtime mounts them, if the kernel has any */
 #define REIN_BOX_STREAMS_FD 5 /* contained: this and the next two are 0, 1 and 2, which the runtime must not touch */
 
 /*

@@ -417,7 +417,9 @@ int main(void)
 		name_host(box);
 	if (box->plan->flags & REIN_PLAN_GATE)
 		box_net(box);
-	if (!contained)
+	if (contained)
+		box->private.queues = open(REIN_BOX_QUEUES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	else
 		box_mount(box);
 	reopen_stdin(box);
 	for (int fd = 0; fd < 3; fd++)
