@@ -103,7 +103,7 @@ static bool match(const char *p, const char *s)
 bool rein_glob_match(const char *pattern, const char *path)
 {
 	if (pattern[0] == '.' && pattern[1] == '/')
-		pattern += 2;
+		return match(pattern + 2, path);
 	if (!strchr(pattern, '/')) {
 		const char *slash = strrchr(path, '/');
 

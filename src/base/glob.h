@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Path globs: '*' and '?' stop at '/', '**' does not, '[a-z]' and '[!a-z]' as in the shell.
- * A pattern without '/' matches the last component at any depth, as in .gitignore. Linear in
+ * A pattern without '/' matches the last component at any depth, as in .gitignore; "./a" only at the top. Linear in
  * pattern times text at worst; no recursion on input length.
  */
 #ifndef REIN_BASE_GLOB_H

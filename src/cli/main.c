@@ -2,12 +2,14 @@
 /* The table of verbs, and nothing else. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/opts.h"
 #include "cli/fold.h"
 #include "cli/ui.h"
 #include "cli/verbs.h"
+#include "sys/umask.h"
 
 const struct rein_verb rein_verbs[] = {
 	{"run", "[--] COMMAND [ARG...]", "Run a command in a sandbox inside a transaction", rein_run_opts_table, rein_cli_run, true, -1, true},
@@ -158,12 +160,29 @@ static void no_verb(const char *word, struct rein_err *err)
 		rein_err_set(err, REIN_E_USAGE, "no verb '%s' (see: rein help; to run a command: rein run -- %s)", word, word);
 }
 
+#define STACK_KIB 1024
+
+/* Buffers lie on the stack, and trees are walked as deep as they are: with less we would die somewhere, by a signal. */
+static int check_stack(struct rein_err *err)
+{
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || stack.rlim_cur >= STACK_KIB * 1024)
+		return 0;
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "the stack is limited to %llu KiB here, and rein needs %d (ulimit -s 8192); a command can be "
+			    "given less: rein run -- sh -c 'ulimit -s %llu; ...'",
+			    (unsigned long long)stack.rlim_cur / 1024, STACK_KIB,
+			    (unsigned long long)stack.rlim_cur / 1024);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
 	struct rein_err err = {0};
 
 	fill_closed();
+	rein_umask_keep();
 	if (argc < 2) {
 		overview(stderr);
 		return rein_code_exit(REIN_E_USAGE);
@@ -177,5 +196,8 @@ int main(int argc, char **argv)
 		no_verb(argv[1], &err);
 		return rein_fail(&err, rein_wants_json(argc, argv));
 	}
+	/* the kill switch is pulled with whatever there is */
+	if (v->run != rein_cli_stop && v->run != rein_cli_kill && check_stack(&err) < 0)
+		return rein_fail(&err, rein_wants_json(argc, argv));
 	return finish(v->run(argc - 1, argv + 1));
 }

@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "cli/ui.h"
 #include "sandbox/net/rule.h"
+#include "sandbox/net/start.h"
 
 #define SHOWN 8 /* refusals, without -v */
 
@@ -81,6 +82,8 @@ int rein_net_args_fill(struct rein_net_args *a, struct rein_run_opts *o, struct 
 					    a->sockets.v[i]);
 	p.rules = a->rules;
 	p.publish = a->ports;
+	if (rein_gate_ports_free(&p, err) < 0)
+		return -err->code;
 	o->network = p;
 	o->net_chosen = a->mode || a->allow.n;
 	o->sockets = a->sockets;

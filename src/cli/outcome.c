@@ -46,6 +46,16 @@ const char *rein_outcome_end(const struct rein_run *r)
 	return text;
 }
 
+static void json_notes(struct rein_json *j, const struct rein_view *v)
+{
+	rein_json_key(j, "notes");
+	rein_json_open(j, '[');
+	for (size_t i = 0; i < v->nnotes; i++)
+		if (v->notes[i].always)
+			rein_json_str(j, rein_str(v->notes[i].text));
+	rein_json_close(j, ']');
+}
+
 void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, const char *decision,
 		       const char *rest, const struct rein_err *err)
 {
@@ -68,6 +78,7 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 	rein_json_kbool(&j, "warm", r->was_warm);
 	rein_json_violations(&j, r);
 	rein_json_path(&j, "workspace", r->view.workspace ? r->view.workspace : "");
+	json_notes(&j, &r->view);
 	rein_json_judgement(&j, &r->judged);
 	rein_json_key(&j, "transaction");
 	if (r->has_tx) {

@@ -57,6 +57,36 @@ static void tell_rest(const char *rest)
 		rein_more("the rest is held as %s", rest);
 }
 
+/* Of an undo or a redo: what can be typed, and what cannot be settled so. */
+static void print_ways_back(const struct rein_tx *t, const struct rein_changes *c)
+{
+	const bool forward = t->state != REIN_TX_COMMITTED;
+	const struct rein_change *inner = NULL, *top = NULL, *stuck = NULL;
+	bool plain = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
+		unsigned ways = x->clash && !x->skipped ? rein_reverse_ways(t, c, i, forward) : REIN_WAY_OURS;
+
+		plain |= x->clash && !x->skipped && ways && !(ways & REIN_WAY_OURS_TOP);
+		if (ways & REIN_WAY_OURS_TOP && !inner) {
+			inner = x;
+			top = &c->v[rein_top_of(c, i)];
+		}
+		if (!ways && !stuck)
+			stuck = x;
+	}
+	if (plain)
+		rein_more("per path: --ours PATH leaves it as it is, --theirs PATH puts the other version there; what that replaces is "
+			  "kept, and comes back with rein %s", forward ? "undo" : "redo");
+	if (inner)
+		rein_more("%s comes with its directory: --ours %s leaves all of that out, --theirs %s makes it a file of its own",
+			  rein_change_path(t, inner), rein_change_path(t, top), rein_change_path(t, inner));
+	if (stuck)
+		rein_more("%s goes by neither --ours nor --theirs: put it back as it was%s, then: rein %s %s",
+			  rein_change_path(t, stuck), forward ? ", or move it away" : "", forward ? "redo" : "undo", t->id);
+}
+
 /* rest: what was left out and is held by itself by now; or NULL, where nothing is left out. merged: as far as possible. */
 static int report_failure(const struct rein_tx *t, const struct rein_changes *c, const char *rest, bool merged,
 			  const struct rein_err *err, const struct rein_common *common)
@@ -71,8 +101,7 @@ static int report_failure(const struct rein_tx *t, const struct rein_changes *c,
 	rein_say("%sconflict:%s nothing was changed", rein_ui(stderr, REIN_RED), rein_ui_off(stderr));
 	rein_print_conflicts(t, c, err);
 	if (!rest)
-		rein_more("per path: --ours PATH leaves it as it is, --theirs PATH puts the other version there; what that replaces is "
-			  "kept, and comes back with rein %s", t->state == REIN_TX_COMMITTED ? "redo" : "undo");
+		print_ways_back(t, c);
 	else
 		rein_print_ways_out(t, c, merged);
 	tell_rest(rest);

@@ -161,6 +161,17 @@ static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, s
 	return check_files(r, "the credential file", &r->credential_files, err);
 }
 
+/* A transaction of nothing tells. */
+static int has_place(void *arg, const char *path, struct rein_err *err)
+{
+	const struct rein_engine *e = arg;
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+
+	if (rein_tx_begin(&e->state, &path, 1, NULL, &t, err) < 0)
+		return -err->code;
+	return rein_tx_drop(&e->state, &t, err);
+}
+
 static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		     struct rein_err *err)
 {
@@ -179,6 +190,8 @@ static int plan_view(const struct rein_engine *e, const struct rein_run_opts *o,
 		.hide_names = r->hide_names.v,
 		.uid = geteuid(),
 		.rootless = !rein_is_root(),
+		.has_place = has_place,
+		.has_place_arg = (void *)e,
 	};
 	struct stat a, b;
 

@@ -33,7 +33,7 @@ static bool stands_alone(const struct rein_change *x, bool forward)
  * Take what is there for what the transaction left there: then it changes places with the other version, as
  * that would have. There must be something, and of the same kind.
  */
-static bool accept(const struct rein_tx *t, struct rein_change *x, bool forward, struct rein_fp *ret)
+static bool accept(const struct rein_tx *t, const struct rein_change *x, bool forward, struct rein_fp *ret)
 {
 	const struct rein_fp *known = forward ? &x->before : &x->after;
 	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -42,6 +42,17 @@ static bool accept(const struct rein_tx *t, struct rein_change *x, bool forward,
 	return stands_alone(x, forward) && x->kind != REIN_CHANGE_META && known->mode && real >= 0 &&
 	       rein_fp_at(real, x->path, ret, &ignored) == 0 && ret->mode && (is_plain(ret) || takes_name(x, forward)) &&
 	       (ret->mode & S_IFMT) == (known->mode & S_IFMT);
+}
+
+unsigned rein_reverse_ways(const struct rein_tx *t, const struct rein_changes *c, size_t i, bool forward)
+{
+	const struct rein_change *x = &c->v[i];
+	struct rein_fp now;
+
+	if (x->clash == REIN_CLASH_UNTIED)
+		return REIN_WAY_THEIRS | (rein_top_of(c, i) == i ? REIN_WAY_OURS : REIN_WAY_OURS_TOP);
+	return (x->top && stands_alone(x, forward) ? REIN_WAY_OURS : 0) |
+	       (accept(t, x, forward, &now) ? REIN_WAY_THEIRS : 0);
 }
 
 static bool settle(const struct rein_tx *t, struct rein_changes *c, size_t i, bool forward, bool ours, bool theirs)

@@ -15,4 +15,12 @@
 int rein_resolve_reverse(struct rein_engine *e, const struct rein_tx *t, struct rein_changes *c, bool forward,
 			 const struct rein_strlist *ours, const struct rein_strlist *theirs, struct rein_err *err);
 
+/* What would settle a conflict that is left, by bits; 0: neither option. */
+enum rein_reverse_way {
+	REIN_WAY_OURS = 1 << 0,	    /* its path */
+	REIN_WAY_OURS_TOP = 1 << 1, /* the directory it comes with (rein_top_of) */
+	REIN_WAY_THEIRS = 1 << 2,
+};
+unsigned rein_reverse_ways(const struct rein_tx *t, const struct rein_changes *c, size_t i, bool forward);
+
 #endif

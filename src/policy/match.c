@@ -254,17 +254,17 @@ static bool names_tree(const char *pattern, const char *path)
 		return false;
 	memcpy(dir, pattern, n - 3);
 	dir[n - 3] = '\0';
-	return strchr(dir, '/') ? rein_glob_match(dir, path) : rein_glob_name(dir, path);
+	return rein_glob_name(dir, path);
 }
 
-/* A pattern with a slash in it. Most names begin otherwise than most patterns: no more of those is looked at. */
+/* The whole path, from where it begins. Most names begin otherwise than most patterns: no more of those is looked at. */
 static bool matches(const char *pattern, const char *path)
 {
 	const char *first = pattern + strspn(pattern, "/");
 
-	if (*first != *path && !strchr("*?[\\", *first) && !(first[0] == '.' && first[1] == '/'))
+	if (*first != *path && !strchr("*?[\\", *first))
 		return false;
-	return rein_glob_match(pattern, path) || names_tree(pattern, path);
+	return rein_glob_name(first, path) || names_tree(first, path);
 }
 
 static enum match match_absolute(const char *pattern, const struct spot *s)
@@ -298,23 +298,26 @@ static enum match match_base(const char *pattern, const struct spot *s)
 
 static enum match match_one(const char *pattern, const struct spot *s, const struct place *at)
 {
+	const bool here = rein_starts(pattern, "./"); /* in the workspace itself, be it one name */
 	const char *path = s->path.p;
 	char full[3072];
 	int n;
 
-	if (rein_streq(pattern, "**"))
+	while (rein_starts(pattern, "./"))
+		pattern += 2 + strspn(pattern + 2, "/");
+	if (!here && rein_streq(pattern, "**"))
 		return MATCH_YES;
 	if (pattern[0] == '/')
 		return match_absolute(pattern, s);
-	if (pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
+	if (!here && pattern[0] == '~' && (pattern[1] == '/' || !pattern[1])) {
 		if (!s->unsure && !rein_path_within(path, at->home) && !(s->tree && rein_path_within(at->home, path)))
 			return MATCH_NO;
 		n = snprintf(full, sizeof(full), "%s%s", at->home, pattern + 1);
 		return n > 0 && (size_t)n < sizeof(full) ? match_absolute(full, s) : MATCH_MAYBE;
 	}
-	if (!strchr(pattern, '/'))
+	if (!here && !strchr(pattern, '/'))
 		return match_base(pattern, s);
-	if (pattern[0] == '*' && pattern[1] == '*') {
+	if (!here && pattern[0] == '*' && pattern[1] == '*') {
 		if (s->unsure)
 			return path[s->path.n - 1] > REIN_WORD_ONE && compatible(pattern, s->path) ? MATCH_MAYBE : MATCH_NO;
 		return matches(pattern, path + 1) ? MATCH_YES : MATCH_NO;

@@ -315,5 +315,6 @@ uint64_t rein_census_tmpfs(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", (int)pid);
 	if (statfs(path, &st) < 0)
 		return 0;
-	return (uint64_t)(st.f_blocks - st.f_bfree) * (uint64_t)st.f_bsize;
+	/* attributes take inodes' room, in the kernel's count one for each 1024 bytes */
+	return (uint64_t)(st.f_blocks - st.f_bfree) * (uint64_t)st.f_bsize + (uint64_t)(st.f_files - st.f_ffree) * 1024;
 }

@@ -5,10 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "sys/tree.h"
@@ -16,7 +21,26 @@
 /* Deeper than any tree of use; each level is a descriptor and a buffer here. What lies below is closed to us. */
 #define DEPTH 256
 
-static void add_dir(int fd, unsigned depth, struct rein_diskuse *u)
+#define ATTR_NAMES 65536 /* the longest list the kernel gives */
+#define TMPFS_UNIT 1024 /* tmpfs counts attributes as inodes, of so many bytes each */
+
+/* Attributes that no block of their file holds. names: room for a list. */
+static void add_attrs(int dir, const char *name, char *names, struct rein_diskuse *u)
+{
+	char path[sizeof("/proc/self/fd/") + 12 + NAME_MAX + 1];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
+	n = llistxattr(path, names, ATTR_NAMES);
+	u->closed |= n < 0 && errno != ENOENT && errno != ENOTSUP; /* or more than it gives */
+	for (ssize_t at = 0; at < n; at += (ssize_t)strlen(names + at) + 1) {
+		ssize_t size = lgetxattr(path, names + at, NULL, 0);
+
+		u->bytes += strlen(names + at) + (size > 0 ? (uint64_t)size : 0);
+	}
+}
+
+static void add_dir(int fd, unsigned depth, char *names, struct rein_diskuse *u)
 {
 	auto_closedir DIR *d = fdopendir(fd);
 	struct dirent *e;
@@ -36,13 +60,15 @@ static void add_dir(int fd, unsigned depth, struct rein_diskuse *u)
 			continue;
 		}
 		u->bytes += (uint64_t)st.st_blocks * 512;
+		if (names)
+			add_attrs(dirfd(d), e->d_name, names, u);
 		if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > u->largest)
 			u->largest = (uint64_t)st.st_size;
 		if (S_ISDIR(st.st_mode)) {
 			int sub = depth < DEPTH ? rein_open_sub(dirfd(d), e->d_name) : -1;
 
 			if (sub >= 0)
-				add_dir(sub, depth + 1, u);
+				add_dir(sub, depth + 1, names, u);
 			else
 				u->closed |= depth >= DEPTH || errno != ENOENT;
 		}
@@ -52,9 +78,16 @@ static void add_dir(int fd, unsigned depth, struct rein_diskuse *u)
 static void add_tree(const char *path, struct rein_diskuse *u)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *names = NULL;
+	struct statfs st;
 
-	if (fd >= 0)
-		add_dir(fd, 0, u);
+	if (fd < 0)
+		return;
+	if (fstatfs(fd, &st) < 0 || st.f_type == BTRFS_SUPER_MAGIC || st.f_type == TMPFS_MAGIC) {
+		names = rein_alloc(ATTR_NAMES + 1);
+		u->closed |= !names;
+	}
+	add_dir(fd, 0, names, u);
 }
 
 /* Where the box's writes of any kind go: the private layers, and scratch, which may lie on other filesystems. */
@@ -87,6 +120,8 @@ void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *re
 			continue;
 		seen[n++] = here.st_dev;
 		ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
+		if (st.f_type == TMPFS_MAGIC)
+			ret->free += (uint64_t)st.f_ffree * TMPFS_UNIT;
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "model/box.h"
 
 struct rein_diskuse {
-	uint64_t bytes;	  /* allocated, in the layers, the scratch directories */
+	uint64_t bytes;	  /* allocated, in the layers, the scratch directories; with attributes */
 	uint64_t largest; /* size of the largest file, in the layers only */
 	uint64_t free;	  /* left on the layers' file systems */
 	bool closed;	  /* there is a directory that could not be looked into */

@@ -94,8 +94,12 @@ static void put_devices(const struct rein_bundle *b, struct rein_json *j)
 {
 	const char *dev[] = {"nosuid", "strictatime", "mode=755", "size=65536k", b->executor ? "ro" : NULL, NULL};
 	static const char *const pts[] = {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", NULL};
+	static const char *const queues[] = {"nosuid", "noexec", "nodev", NULL};
 
 	mount_row(j, "/dev", "tmpfs", "tmpfs", dev);
+	/* by no other way could our executor, which makes no mounts here, let them through its wall; a kernel may have none */
+	if (b->executor && access("/proc/sys/fs/mqueue", F_OK) == 0)
+		mount_row(j, REIN_BOX_QUEUES, "mqueue", "mqueue", queues);
 	mount_row(j, "/dev/pts", "devpts", "devpts", pts);
 	put_private(b, j, "/dev/shm", "shm");
 }
@@ -224,6 +228,7 @@ static void put_process(const struct rein_bundle *b, struct rein_json *j)
 	rein_json_open(j, '{');
 	rein_json_ku64(j, "uid", geteuid());
 	rein_json_ku64(j, "gid", getegid());
+	rein_json_ku64(j, "umask", b->plan->umask);
 	rein_json_close(j, '}');
 	words(j, "args", b->executor ? executor : b->spec->argv);
 	words(j, "env", b->executor ? NULL : b->spec->envp);

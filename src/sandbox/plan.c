@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "sandbox/net/netlink.h"
 #include "sandbox/plan_items.h"
+#include "sys/umask.h"
 
 /* Append a string, return its offset. */
 static uint32_t put(struct rein_buf *b, const char *s)
@@ -123,6 +124,7 @@ static int lay_out(const struct rein_planitems *l, const struct rein_box_spec *s
 		.sample_ms = setup->sample_ms,
 		.caps = spec->caps,
 		.nrlimits = setup->nrlimits,
+		.umask = rein_umask(),
 		.window = setup->window,
 		.nargv = count(spec->argv),
 		.nenvp = count(envp),

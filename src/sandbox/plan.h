@@ -30,6 +30,7 @@
 /* Descriptors the executor starts with, besides 0, 1 and 2. */
 #define REIN_BOX_PLAN_FD    3
 #define REIN_BOX_CONTROL_FD 4
+#define REIN_BOX_QUEUES	    "/dev/mqueue" /* contained: where the runtime mounts them, if the kernel has any */
 #define REIN_BOX_STREAMS_FD 5 /* contained: this and the next two are 0, 1 and 2, which the runtime must not touch */
 
 /*
@@ -140,7 +141,7 @@ struct rein_plan {
 	uint32_t tty_mask;		/* which of 0, 1, 2 are to be the box's own terminal */
 	uint32_t sample_ms;		/* report CPU and output at this interval; 0: never */
 	uint64_t caps;			/* capabilities kept */
-	uint32_t nrlimits, unused;
+	uint32_t nrlimits, umask;	/* umask: the command's, and its guests' */
 	struct rein_plan_rlimit rlimits[REIN_PLAN_RLIMITS];
 	struct winsize window;
 	uint8_t termios[REIN_PLAN_TERMIOS];

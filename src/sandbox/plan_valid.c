@@ -83,7 +83,7 @@ bool rein_plan_valid(const void *memory, size_t size)
 	    p->size != size || ((const char *)memory)[size - 1] != 0)
 		return false;
 	if (p->flags & ~(uint32_t)REIN_PLAN_FLAGS || p->tty_mask > 7 || p->nargv == 0 ||
-	    p->nrlimits > REIN_PLAN_RLIMITS)
+	    p->nrlimits > REIN_PLAN_RLIMITS || p->umask > 0777)
 		return false;
 	if (!array_ok(p, p->mounts, p->nmounts, REIN_PLAN_MOUNTS, sizeof(struct rein_plan_mount),
 		      sizeof(uint32_t)) ||

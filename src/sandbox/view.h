@@ -46,6 +46,12 @@ struct rein_view_opts {
 	uid_t uid;     /* effective; 0 hides what only root can read, too */
 	bool rootless; /* mounts need a user namespace first (not root, or no CAP_SYS_ADMIN) */
 	const char *mountinfo; /* NULL: this process's own */
+	/*
+	 * Can changes of the tree be kept on its own mount, or why not? Asked of mounts that nobody named, which
+	 * are read-only then. What is made to find out goes again. NULL: they can.
+	 */
+	int (*has_place)(void *arg, const char *path, struct rein_err *err);
+	void *has_place_arg;
 };
 
 struct rein_cow {

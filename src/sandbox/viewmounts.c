@@ -100,6 +100,29 @@ static bool is_alias(const struct rein_viewplan *p, const struct rein_mount *m)
 	return false;
 }
 
+/* Does a tree lie on it that somebody asked for? */
+static bool is_asked_for(const struct rein_viewplan *p, const struct rein_mount *m)
+{
+	for (size_t i = 0; i < p->v->ncow; i++)
+		if (!p->v->cow[i].whole && !p->v->cow[i].found &&
+		    rein_viewmounts_of_(p, p->v->cow[i].path) == m)
+			return true;
+	return false;
+}
+
+/*
+ * Why changes of a mount cannot be kept, or NULL. One that nobody named is no reason to refuse everything:
+ * it is shown read-only. One that holds the workspace, or a tree of --rw, must change: the transaction refuses.
+ */
+static const char *placeless(struct rein_viewplan *p, const struct rein_mount *m)
+{
+	p->no_place = (struct rein_err){0};
+	if (!p->opts->has_place || is_asked_for(p, m) ||
+	    p->opts->has_place(p->opts->has_place_arg, m->point, &p->no_place) == 0)
+		return NULL;
+	return p->no_place.msg;
+}
+
 /* Two copies of one tree would go different ways: one of them stays as it is. */
 static int keep_alias(struct rein_viewplan *p, const struct rein_mount *m)
 {
@@ -213,7 +236,8 @@ static int whole_as_root(struct rein_viewplan *p)
 				return -p->err->code;
 			continue;
 		}
-		if (rein_viewroots_cow_(p, m->point, true) < 0)
+		/* without a place it is a mount inside "/" like those that do not fit */
+		if (!placeless(p, m) && rein_viewroots_cow_(p, m->point, true) < 0)
 			return -p->err->code;
 	}
 	return 0;
@@ -225,6 +249,7 @@ static int whole_as_root(struct rein_viewplan *p)
  */
 static int whole_as_user(struct rein_viewplan *p)
 {
+	const char *why;
 	int hidden;
 
 	if (p->home[0] && access(p->home, W_OK) == 0) {
@@ -251,13 +276,13 @@ static int whole_as_user(struct rein_viewplan *p)
 			return hidden;
 		if (hidden)
 			continue;
-		if (unfit(m) || mount_inside(p, m->point)) {
-			const char *why = unfit(m);
-
-			if (rein_view_note_(p->v, true, "%s is read-only here: %s", m->point,
-					    why ? why
-						: "something is mounted inside it, which needs "
-						  "root") < 0)
+		why = unfit(m);
+		if (!why && mount_inside(p, m->point))
+			why = "something is mounted inside it, which needs root";
+		if (!why)
+			why = placeless(p, m);
+		if (why) {
+			if (rein_view_note_(p->v, true, "%s is read-only here: %s", m->point, why) < 0)
 				return rein_err_nomem(p->err);
 		} else if (rein_viewroots_cow_(p, m->point, true) < 0) {
 			return -p->err->code;
@@ -290,6 +315,8 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 		return hidden < 0 ? hidden : 0;
 	if (!why && is_alias(p, m))
 		why = "it shows what is elsewhere too";
+	if (!why)
+		why = placeless(p, m);
 	if (!why) {
 		if (rein_viewroots_cow_(p, m->point, c->whole) < 0)
 			return -p->err->code;

@@ -37,6 +37,7 @@ struct rein_viewplan {
 	struct rein_viewitem *items;
 	size_t nitems, items_cap;
 	struct rein_strlist hidden; /* all of them, defaults and options */
+	struct rein_err no_place;   /* why the mount that was asked about last cannot change */
 };
 
 /* ---- places (view.c) ---- */

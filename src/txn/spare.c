@@ -113,7 +113,7 @@ void rein_tx_blank(const struct rein_state *s, struct rein_tx *t)
 {
 	auto_close int r0 = -1;
 
-	if (t->blank || t->nroots != 1 || t->roots[0].staged ||
+	if (t->blank || t->nroots != 1 || t->roots[0].staged || !t->roots[0].store ||
 	    !rein_path_within(t->roots[0].store, s->dir))
 		return;
 	r0 = openat(t->dirfd, "r0", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

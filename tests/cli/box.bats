@@ -157,6 +157,19 @@ workspace_is() { # DIR [OPTIONS...]: what rein takes for the workspace here
 	eq unchanged "$before" "$(md5sum /etc/hosts)"
 }
 
+@test "a port that somebody has is told before it is promised, and nothing is asked or run" {
+	run -125 python3 -c '
+import socket, subprocess, sys
+s = socket.create_server(("127.0.0.1", 0))
+port = s.getsockname()[1]
+print("port", port, flush=True)
+sys.exit(subprocess.call(["rein", "run", "--publish", "%d:80" % port, "--", "sh", "-c", "rm -rf / ; echo ran >f"]))'
+	has "${lines[1]}" "rein: publish port ${lines[0]#port } of this machine (another: --publish PORT:80): Address already in use"
+	eq lines 2 "${#lines[@]}"
+	[ ! -e f ]
+	eq record 0 "$(command rein audit log 2>/dev/null | wc -l)"
+}
+
 # etc SCRIPT: with an /etc that the script has changed, but the host has not
 etc() {
 	unshare -m sh -ec '

@@ -163,6 +163,33 @@ f.write(b"x" * (30 << 20)); f.flush(); time.sleep(20)'
 	done
 }
 
+@test "limit disk: attributes count, also where no block of their file holds them" {
+	# kernels before 6.6 have none on a tmpfs
+	need "kernel: attributes on a tmpfs" python3 -c 'import os, tempfile
+f = tempfile.NamedTemporaryFile(dir="/dev/shm"); os.setxattr(f.name, "user.a", b"")'
+	cat >"$T/fill.py" <<-'END'
+	import os, sys, time
+	os.mkdir(sys.argv[1]); os.chdir(sys.argv[1])
+	for i in range(8000):  # 3000 bytes in each of many files, or in one
+	    f = "f%d" % i if sys.argv[2] == "many" else "one"
+	    open(f, "a").close()
+	    os.setxattr(f, "user.%0200d" % i, os.urandom(2800))
+	time.sleep(20)
+	END
+	local how
+	for how in many one; do
+		run timeout 30 rein run --approve --limit disk=10M -- python3 "$T/fill.py" /tmp/d $how
+		hit disk
+	done
+	is_root || return 0
+	for how in many one; do
+		# shellcheck disable=SC2016
+		run unshare -m sh -ec 'mount --make-rprivate /; mount -t tmpfs none .; cd "$PWD"
+			timeout 30 rein run --approve --limit disk=10M -- python3 "$@"' sh "$T/fill.py" d $how
+		hit disk
+	done
+}
+
 @test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
 	hit disk

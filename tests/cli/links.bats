@@ -249,6 +249,8 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	run -123 rein redo --theirs b
 	# what comes with its directory is left out with it, or not at all
 	run -123 rein redo --ours b --ours d/e
+	has "$output" "d/e comes with its directory: --ours d leaves all of that out, --theirs d/e makes it a file of its own"
+	hasnt "$output" "per path:"
 	eq nothing a "$(ls)"
 	run -0 rein redo --ours b --ours d
 	eq files "a c" "$(echo *)"

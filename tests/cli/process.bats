@@ -286,6 +286,40 @@ for i in range(8): time.sleep(0.5); print(i, flush=True)"
 	eq limits "$native" "$(umask 027; ulimit -n 99; nice -n 3 rein run -q -- sh -c 'umask; ulimit -n; nice; id -u; id -g')"
 }
 
+@test "a umask of 777 is the command's, not that of the state" {
+	# what it makes as outside, and the second run uses what the first one made
+	umask 777
+	mkdir native; printf x >native.f
+	eq umask 0777 "$(rein run -q --commit -- sh -c 'umask; mkdir box; printf x >box.f')"
+	eq umask 0777 "$(rein run -q --hold -- sh -c 'umask; mkdir more')"
+	eq directory "$(stat -c '%a %u' native)" "$(stat -c '%a %u' box)"
+	eq file "$(stat -c '%a %u %s' native.f)" "$(stat -c '%a %u %s' box.f)"
+	rein commit -q @
+	rein undo -q @
+	[ ! -e more ]
+	[[ $(rein audit verify) == whole:* ]]
+	[ -z "$(find "$REIN_STATE" ! -path '*/upper/*' ! -path '*/work/*' ! -path '*/used/*' ! -perm -u+r)" ]
+	umask 022
+	rein run -q --commit -- sh -c 'echo 1 >plain'
+	eq mode 644 "$(stat -c %a plain)"
+}
+
+@test "a stack too small for rein is refused with what to do; the command may have one, and boxes can be stopped" {
+	echo 1 >f
+	for how in "-s 64" "-s 300" "-S -s 64"; do
+		# shellcheck disable=SC2016
+		run -125 bash -c 'ulimit $1; rein run -- sh -c "echo 2 >f"' x "$how"
+		has "$output" "rein: the stack is limited to ${how##* } KiB here, and rein needs 1024 (ulimit -s 8192)"
+		run -125 bash -c 'ulimit $1; rein log --json' x "$how"
+		has "$output" '"error":{'
+		bash -c 'ulimit $1; rein stop --all' x "$how"
+		rein start
+	done
+	eq unchanged 1 "$(cat f)"
+	eq "as the command would have it" 64 "$(rein run -q -- sh -c 'ulimit -s 64; ulimit -s')"
+	eq "as the caller has it" 1024 "$(ulimit -s 1024; rein run -q -- sh -c 'ulimit -s')"
+}
+
 @test "two runs at once on one workspace see their own world; the second commit sees the first as a change" {
 	echo base >f
 	mkfifo "$T/go"

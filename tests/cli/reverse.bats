@@ -134,6 +134,29 @@ repository() { # [OPTION...]: three commits, the last of them in a box
 	command rein audit verify >/dev/null
 }
 
+@test "a conflict that no option settles says what to do instead" {
+	q sh -c 'mkdir d; echo 1 >d/a; echo 2 >f'
+	rein undo -q
+	mkdir d; echo mine >d/a
+	for how in "" "--ours d" "--ours **" "--theirs **"; do
+		# shellcheck disable=SC2086
+		run -123 rein redo $how
+		has "$output" "d goes by neither --ours nor --theirs: put it back as it was, or move it away, then: rein redo $(newest)"
+		hasnt "$output" "per path:"
+	done
+	mv d away
+	run -0 rein redo
+	eq files "1 2 mine" "$(cat d/a f away/a | xargs)"
+	# somebody's file in a directory that would go
+	echo more >d/more; echo 3 >f
+	run -123 rein undo
+	has "$output" "per path: --ours PATH"
+	has "$output" "d goes by neither --ours nor --theirs: put it back as it was, then: rein undo $(newest)"
+	rm d/more
+	run -0 rein undo --ours f
+	eq files "3 mine" "$(cat f away/a | xargs)"
+}
+
 @test "--ours leaves a file as it is, and undoes the rest; redo leaves it, too" {
 	echo 1 >f; echo 1 >g; echo 1 >gone; echo 1 >mode; chmod 644 mode
 	rein run -q -- sh -c 'echo 2 >f; echo 2 >g; rm gone; echo 2 >new; chmod 600 mode'

@@ -403,6 +403,34 @@ large_tree() {
 	[ "$(cat "$HOME/.ssh/id")" = key ]
 }
 
+@test "a workspace on a filesystem with no place for its changes is refused with the reason" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount"
+	srv=$(mktemp -d /srv/rein-view-cli.XXXXXX); chmod 755 "$srv"
+	run unshare -m sh -c "mount -t tmpfs -o nr_inodes=1,mode=755${AS:+,uid=65534,gid=65534} none $srv && cd $srv &&
+		$AS $REIN run --approve --writable -- echo ran"
+	rm -r "$srv"
+	[ "$status" = 125 ]
+	[[ $output == "rein: no place for changes on the filesystem of '$srv': "* && $output != *ran* ]]
+}
+
+@test "a mount with no place for its changes is read-only, with a note; but not the workspace's and not what --rw names" {
+	[ "$(id -u)" = 0 ] || skip "needs root to mount"
+	srv=$(mktemp -d /srv/rein-view-cli.XXXXXX); chmod 755 "$srv"
+	run unshare -m sh -c "mount -t tmpfs -o nr_inodes=2,mode=755${AS:+,uid=65534,gid=65534} none $srv && $AS mkdir $srv/in || exit
+		$AS $REIN run --approve --discard --whole-system -- sh -c 'ls $srv; mkdir $srv/d; echo x >f; cat f'
+		$AS $REIN run -q --json --approve --discard --whole-system -- true
+		$AS $REIN run --approve --discard --whole-system --rw $srv/in -- echo rw
+		cd $srv/in; $AS $REIN run --approve --discard --whole-system -- echo ws
+		ls -A $srv"
+	rm -r "$srv"
+	[[ $output == in$'\n'*"Read-only file system"*$'\n'x$'\n'* ]]
+	[[ $output == *"$srv"*" is read-only here: no place for changes on the filesystem of '$srv'"* ]]
+	[[ $output == *'"notes":["'*"$srv"*" is read-only here"* ]]
+	# those that were asked for are refused, as always
+	[ "$(grep -c "^rein: no place for changes on the filesystem" <<<"$output")" = 2 ]
+	[[ $output != *$'\n'rw* && $output != *$'\n'ws* && $output == *$'\n'in ]]
+}
+
 @test "the effects of a killed run are judged by what it could not see" {
 	mkdir conf; echo k >conf/a.key; own
 	$AS "$REIN" run -q --commit -- sh -c 'rm -rf conf; echo x >f; sleep 60' 3>&- &

@@ -203,6 +203,30 @@ static void test_empty_paths(void **state)
 	rein_policy_free(p);
 }
 
+static void test_paths_at_the_top(void **state)
+{
+	struct rein_policy *p = with("version: 1\nrules:\n"
+				     "  - {id: top, match: {path: [./top, ./conf/x, \"./**/deep\", \"./tree/**\"]}, decide: deny}\n", NULL);
+
+	(void)state;
+	EXPECT(p, "cat top", REIN_DENY);
+	EXPECT(p, "cat ./a/../top", REIN_DENY);
+	EXPECT(p, "cat a/top", REIN_ALLOW);
+	EXPECT(p, "cat /srv/top", REIN_ALLOW);
+	EXPECT(p, "cat conf/x", REIN_DENY);
+	EXPECT(p, "cat a/conf/x", REIN_ALLOW);
+	EXPECT(p, "cat deep", REIN_DENY);
+	EXPECT(p, "cat a/b/deep", REIN_DENY);
+	EXPECT(p, "cat /srv/deep", REIN_ALLOW);
+	EXPECT(p, "chmod -R 777 tree", REIN_DENY);
+	EXPECT(p, "cat a/tree/x", REIN_ALLOW);
+	/* in part, as without the dot */
+	EXPECT(p, "rm -r conf", REIN_ASK);
+	EXPECT(p, "cat conf/?", REIN_ASK);
+	EXPECT(p, "cat to?", REIN_ASK);
+	rein_policy_free(p);
+}
+
 /* [P5]: of paths */
 static void test_paths_in_part(void **state)
 {
@@ -840,6 +864,7 @@ int main(void)
 		cmocka_unit_test(test_sure_after_unsure),
 		cmocka_unit_test(test_reason_of_the_unsure),
 		cmocka_unit_test(test_empty_paths),
+		cmocka_unit_test(test_paths_at_the_top),
 		cmocka_unit_test(test_paths_in_part),
 		cmocka_unit_test(test_allow_is_narrow),
 		cmocka_unit_test(test_restrictions_in_part),

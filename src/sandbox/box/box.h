@@ -57,7 +57,6 @@ struct box {
 	int given, reopened; /* standard input, if it is a file that was opened again; or -1 */
 	int layer; /* an overlay: given to us, then the one we hand out; or -1 */
 	int maker; /* the gate asks here for sockets of the box's; -1: nobody does */
-	unsigned umask;
 	uint32_t ndevs, landlock;
 	uint64_t devs[32];
 	int kept[REIN_PLAN_KEPT]; /* mounts made ahead */

@@ -407,7 +407,7 @@ int main(void)
 			box_step_failed(box, REIN_STEP_STDIO, (uint32_t)fd);
 	check_stdio(box);
 	check_personality(box);
-	box->umask = umask(0);
+	umask(0);
 	if (!contained) {
 		separate(box);
 		box_prepare(box);
@@ -417,7 +417,9 @@ int main(void)
 		name_host(box);
 	if (box->plan->flags & REIN_PLAN_GATE)
 		box_net(box);
-	if (!contained)
+	if (contained)
+		box->private.queues = open(REIN_BOX_QUEUES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	else
 		box_mount(box);
 	reopen_stdin(box);
 	for (int fd = 0; fd < 3; fd++)

@@ -141,7 +141,7 @@ static _Noreturn __attribute__((noinline)) void child(struct start *s)
 	if (s->guest ? close_range(3, (unsigned)s->report - 1, 0) < 0 || close_range((unsigned)s->report + 1, ~0u, 0) < 0
 		     : close_range(3, ~0u, 0) < 0)
 		goto failed;
-	umask(box->umask);
+	umask(box->plan->umask);
 	/* last: from here on a limit on open files or processes may bite */
 	for (uint32_t i = 0; i < box->plan->nrlimits; i++) {
 		const struct rein_plan_rlimit *l = &box->plan->rlimits[i];

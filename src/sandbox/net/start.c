@@ -116,8 +116,8 @@ static int publish(struct rein_gate *g, const struct rein_net_policy *p, struct 
 		int fd = listen_on(AF_INET, p->publish[i].host);
 
 		if (fd < 0)
-			return rein_err_errno(err, "publish port %u of this machine",
-					      p->publish[i].host);
+			return rein_err_errno(err, "publish port %u of this machine (another: --publish PORT:%u)",
+					      p->publish[i].host, p->publish[i].inside);
 		g->inside[g->npublished] = p->publish[i].inside;
 		g->published[g->npublished++] = fd;
 		fd = listen_on(AF_INET6, p->publish[i].host);
@@ -125,11 +125,27 @@ static int publish(struct rein_gate *g, const struct rein_net_policy *p, struct 
 			continue; /* a machine without IPv6 */
 		/* "localhost" is both: with one of them somebody else's, it would lead to him or to us */
 		if (fd < 0)
-			return rein_err_errno(err, "publish port %u of this machine, at ::1", p->publish[i].host);
+			return rein_err_errno(err, "publish port %u of this machine, at ::1 (another: --publish PORT:%u)",
+					      p->publish[i].host, p->publish[i].inside);
 		g->inside[g->npublished] = p->publish[i].inside;
 		g->published[g->npublished++] = fd;
 	}
 	return 0;
+}
+
+static void unpublish(struct rein_gate *g)
+{
+	while (g->npublished)
+		close(g->published[--g->npublished]);
+}
+
+int rein_gate_ports_free(const struct rein_net_policy *p, struct rein_err *err)
+{
+	struct rein_gate g = REIN_GATE_INIT;
+	int rc = publish(&g, p, err);
+
+	unpublish(&g);
+	return rc;
 }
 
 /* --- the process --- */
@@ -242,8 +258,7 @@ int rein_gate_attach(struct rein_gate *g, uint32_t has, bool held, const int *fd
 	g->report.held = held;
 	if (rein_fds_send(g->control, &m, sizeof(m), all, (unsigned)n + g->npublished, 0) != (ssize_t)sizeof(m))
 		return rein_err_errno(err, "give the gate its sockets");
-	while (g->npublished)
-		close(g->published[--g->npublished]);
+	unpublish(g);
 	return 0;
 }
 
@@ -302,8 +317,7 @@ void rein_gate_end(struct rein_gate *g)
 	uint64_t until = rein_mono_ns() + GOODBYE_MS * 1000000ull;
 	siginfo_t si;
 
-	while (g->npublished)
-		close(g->published[--g->npublished]);
+	unpublish(g);
 	if (g->control >= 0) {
 		struct pollfd p = {.fd = g->control, .events = POLLIN};
 

@@ -33,6 +33,8 @@ struct rein_gate {
 bool rein_gate_wanted(const struct rein_box_spec *spec);
 /* Does it look into TLS? Then the bundle is there when it has started. */
 bool rein_gate_inspects(const struct rein_net_policy *p);
+/* Could the ports be published now? Said before anything is told or asked; who starts publishes them. */
+int rein_gate_ports_free(const struct rein_net_policy *p, struct rein_err *err);
 /* box_program: rein-gate lies beside it. */
 int rein_gate_start(const struct rein_box_spec *spec, const char *box_program, struct rein_gate *ret,
 		    struct rein_err *err);
