@@ -83,6 +83,10 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		f.level = REIN_LEVEL_SAFE;
 		f.reach = REIN_REACH_READONLY;
 	}
+	if (cx->own && f.level > REIN_LEVEL_RISKY)
+		f.level = REIN_LEVEL_RISKY;
+	if (cx->own && f.reach > REIN_REACH_CONTAINED)
+		f.reach = REIN_REACH_CONTAINED;
 	if (cx->remote && f.reach == REIN_REACH_CONTAINED)
 		f.reach = REIN_REACH_IRREVERSIBLE;
 	if (!f.end && cx->at.end) {

@@ -120,8 +120,9 @@ static struct data run_module(struct ctx *cx, struct call *c, const struct got *
 		return h_finish(cx, c);
 	}
 	if (str_in(module->val.s, "http.server SimpleHTTPServer")) {
-		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY, REIN_REACH_IRREVERSIBLE,
-		     module->at, NULL, "offers files of this machine on the network");
+		fact(cx, REIN_FACT_CONNECT, REIN_LEVEL_RISKY,
+		     cx->act->offline ? REIN_REACH_CONTAINED : REIN_REACH_IRREVERSIBLE, module->at, NULL,
+		     "offers files of this machine on the network");
 		for (size_t i = 1; i < c->argc; i++)
 			rummage_sent(cx, &c->argv[i]);
 		return h_finish(cx, c);

@@ -376,8 +376,8 @@ static void judge_body(struct ctx *cx, struct rein_str method, const struct url 
 	     "a request that changes something at a service");
 }
 
-void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
-	       bool has_body, struct range at)
+static void request(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body, bool has_body,
+		    struct range at)
 {
 	struct url u = split(url);
 	const char *host = show(cx, u.host);
@@ -424,4 +424,14 @@ void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, stru
 		     "a request with a method that is not known");
 	body_secret(cx, &u, body, at);
 	judge_body(cx, method, &u, body, at);
+}
+
+void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
+	       bool has_body, struct range at)
+{
+	bool own = cx->act->offline && !cx->remote && host_is_here(split(url).host);
+
+	cx->own += own;
+	request(cx, method, url, body, has_body, at);
+	cx->own -= own;
 }

@@ -219,6 +219,7 @@ struct ctx {
 	size_t work;
 	unsigned privileged;
 	bool lastpipe, extglob;
+	unsigned own; /* what is looked at is said to a service there: its files are judged by what became of them */
 	bool fetched; /* a tree was downloaded: a repository, an archive */
 	bool over; /* the budget is used up: nothing more is looked at */
 	const char *program;

@@ -113,21 +113,33 @@ int rein_engine_approve(struct rein_run *r, struct rein_err *err)
 	return 0;
 }
 
+bool rein_engine_offline_(const struct rein_run_opts *o, const struct rein_run *r)
+{
+	return r->net == REIN_NET_NONE && !o->sockets.n && !r->network.npublish;
+}
+
+struct rein_action rein_engine_action_(const struct rein_run_opts *o, const struct rein_run *r, char *const *argv,
+				       char here[PATH_MAX])
+{
+	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
+				.argv = (const char *const *)argv,
+				/* one spelling: the workspace's path is a resolved one */
+				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
+				.home = getenv("HOME"),
+				.workspace = r->view.workspace,
+				.offline = rein_engine_offline_(o, r)};
+
+	while (argv[a.argc])
+		a.argc++;
+	return a;
+}
+
 int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *o, struct rein_run *r,
 		       struct rein_err *err)
 {
 	char here[PATH_MAX];
-	size_t argc = 0;
-	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
-				.argv = (const char *const *)o->argv,
-				/* one spelling: the workspace's path is a resolved one */
-				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
-				.home = getenv("HOME"),
-				.workspace = r->view.workspace};
+	struct rein_action a = rein_engine_action_(o, r, o->argv, here);
 
-	while (o->argv[argc])
-		argc++;
-	a.argc = argc;
 	/* not ours: what is held back is not there, and what an option sets is what counts */
 	if (rein_engine_env_(o, r, err) < 0)
 		return -err->code;

@@ -149,6 +149,11 @@ int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
 int rein_engine_approve(struct rein_run *r, struct rein_err *err);
 /* What the box of the next command will find in its environment: r->env, as it was on failure. */
 int rein_engine_env_(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err);
+/* No network but the box's own loopback, nobody's socket: what is said to localhost, or heard, is a process of the box. */
+bool rein_engine_offline_(const struct rein_run_opts *o, const struct rein_run *r);
+/* A command as it will run in the box; its environment is the caller's to add. here: room for a path. */
+struct rein_action rein_engine_action_(const struct rein_run_opts *o, const struct rein_run *r, char *const *argv,
+				       char here[PATH_MAX]);
 /* "NAME=value" in it from now on, unless somebody has set it. */
 int rein_engine_default_var_(struct rein_run *r, const char *text, struct rein_err *err);
 /* The second, which asks nobody: also for commands the policy itself names. */

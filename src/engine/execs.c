@@ -23,7 +23,8 @@ static bool judge(struct rein_exec_judge_state *s, struct rein_exec *x)
 				.argc = x->nwords,
 				.cwd = s->cwd,
 				.home = getenv("HOME"),
-				.workspace = s->workspace};
+				.workspace = s->workspace,
+				.offline = s->offline};
 	struct rein_err err = {0};
 
 	for (uint32_t i = 0; i < x->nwords && i < REIN_EXEC_WORDS; i++)

@@ -18,6 +18,7 @@ struct rein_exec_judge_state {
 	const struct rein_policy *policy;
 	const struct rein_who *who;
 	const char *cwd, *workspace;
+	bool offline; /* as of rein_action */
 	struct rein_watcher *watcher; /* told of what is refused */
 	struct rein_judgement judgement;
 	struct { /* make runs the same compiler a thousand times */

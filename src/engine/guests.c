@@ -86,18 +86,12 @@ static int judge(struct rein_watcher *w, struct rein_trail *t, char **argv, bool
 	const struct rein_run *r = w->run;
 	auto_free const char **envp = environment(&r->env);
 	char here[PATH_MAX];
-	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
-				.argv = (const char *const *)argv,
-				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
-				.home = getenv("HOME"),
-				.workspace = r->view.workspace,
-				.environ_ = envp};
+	struct rein_action a = rein_engine_action_(w->opts, r, argv, here);
 	int rc;
 
 	if (!envp)
 		return rein_err_nomem(err);
-	while (argv[a.argc])
-		a.argc++;
+	a.environ_ = envp;
 	if (rein_judge_action(&j, r->policy, &a, &w->opts->who, err) < 0 ||
 	    rein_trail_asked(t, &a, &j.before, err) < 0)
 		return -err->code;

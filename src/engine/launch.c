@@ -191,6 +191,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 			return rein_err_nomem(err);
 		*judge = (struct rein_exec_judge_state){
 			.policy = r->policy, .who = &o->who, .cwd = r->view.cwd, .workspace = r->view.workspace,
+			.offline = rein_engine_offline_(o, r),
 			.watcher = &watcher};
 		spec.watch_execs = true;
 		spec.exec_judge = rein_engine_judge_exec;

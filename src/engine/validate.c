@@ -62,15 +62,10 @@ static int judge_foreign(const struct rein_run_opts *o, struct rein_run *r, char
 {
 	auto_(rein_judgement_done) struct rein_judgement j = {0};
 	char here[PATH_MAX];
-	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
-				.argv = (const char *const *)argv,
-				.argc = 3,
-				.cwd = realpath(r->view.cwd, here) ? here : r->view.cwd,
-				.home = getenv("HOME"),
-				.workspace = r->view.workspace,
-				.environ_ = (const char *const *)r->env.envp.v};
+	struct rein_action a = rein_engine_action_(o, r, argv, here);
 	struct rein_decision *d;
 
+	a.environ_ = (const char *const *)r->env.envp.v;
 	if (rein_judge_action(&j, r->policy, &a, &o->who, err) < 0)
 		return -err->code;
 	if (rein_decision_enforced(&j.before) == REIN_ALLOW)

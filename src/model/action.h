@@ -6,6 +6,7 @@
 #ifndef REIN_MODEL_ACTION_H
 #define REIN_MODEL_ACTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ struct rein_action {
 				      * NAME=value, NULL-terminated, as the command will have it; a
 				      * byte 1 stands for what is not known. NULL: nothing is known
 				      */
+
+	bool offline; /* in a box with no network but its own loopback, and no socket of anybody outside */
 
 	/* FILE */
 	enum rein_file_op op;

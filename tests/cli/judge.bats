@@ -20,6 +20,16 @@ unchanged() { eq status "" "$(git status --porcelain)"; }
 # last EVENT FIELD: of the newest event of this type
 last() { command rein audit log --json -t "$1" -n 1 | head -1 | field "$2"; }
 
+@test "a box without a network may talk to itself; with somebody's socket, or the host's network, it is asked" {
+	post='curl -sf -X POST -d a=b localhost:1/x'
+	run j -- sh -c "$post"
+	eq status 7 "$status" # nobody listens, and nobody was asked
+	has "$output" "risky, contained: allowed"
+	run -121 j --net host -- sh -c "$post"
+	run -121 j --allow-socket "$PWD/s" -- sh -c "$post"
+	run -121 j -- sh -c 'curl -sf -X POST -d a=b http://localhost.invalid/x'
+}
+
 @test "a safe command runs and commits, its level and decision in the one line and on the record" {
 	run --separate-stderr j -- sh -c 'echo 1 >new'
 	eq status 0 "$status"

@@ -426,12 +426,47 @@ static void environment_is_the_commands_own(void **state)
 	rein_classifier_free(c);
 }
 
+/* In a box without a network, what is said to its own loopback stays there; what ssh says elsewhere does not. */
+static void own_services_are_contained(void **state)
+{
+	static const struct {
+		const char *text;
+		enum rein_reach alone, offline;
+	} cases[] = {
+		{"curl -X POST -d a=b localhost:3000/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_CONTAINED},
+		{"curl -X DELETE http://127.0.0.1:3000/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_CONTAINED},
+		{"curl -X POST -d a=b 'http://[::1]:3000/x'", REIN_REACH_IRREVERSIBLE, REIN_REACH_CONTAINED},
+		{"python3 -m http.server", REIN_REACH_IRREVERSIBLE, REIN_REACH_CONTAINED},
+		{"curl -X POST -d a=b http://localhost.example/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_IRREVERSIBLE},
+		{"curl -X POST -d a=b http://127.example/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_IRREVERSIBLE},
+		{"curl -X POST -d a=b http://127.0.$N/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_IRREVERSIBLE},
+		{"ssh host curl -X POST -d a=b localhost:3000/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_IRREVERSIBLE},
+		{"curl -X POST -d a=b https://example.com/x", REIN_REACH_IRREVERSIBLE, REIN_REACH_IRREVERSIBLE},
+	};
+	struct rein_err err = {0};
+	struct rein_classifier *c;
+
+	(void)state;
+	assert_int_equal(rein_classifier_new(&c, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rein_action a = {.kind = REIN_ACTION_COMMAND, .text = cases[i].text, .text_n = strlen(cases[i].text)};
+
+		assert_int_equal(rein_verdict_reach(rein_classify(c, &a, &err)), cases[i].alone);
+		a.offline = true;
+		assert_int_equal(rein_verdict_reach(rein_classify(c, &a, &err)), cases[i].offline);
+		if (cases[i].offline == REIN_REACH_CONTAINED)
+			assert_int_equal(rein_verdict_level(rein_classify(c, &a, &err)), REIN_LEVEL_RISKY);
+	}
+	rein_classifier_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knowledge_is_deep),
 		cmocka_unit_test(examples_classify_as_stated),
 		cmocka_unit_test(cases_classify_as_stated),
+		cmocka_unit_test(own_services_are_contained),
 		cmocka_unit_test(ranges_point_at_the_bytes),
 		cmocka_unit_test(every_allocation_failure_is_no_verdict),
 		cmocka_unit_test(hostile_texts_are_bounded),
