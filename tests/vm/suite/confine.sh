@@ -98,7 +98,12 @@ gate_lets_through_what_is_named() {
 	python3 -m http.server --bind 198.51.100.7 8123 > /dev/null 2>&1 &
 	server=$!
 	echo hello > page
-	sleep 3
+	tries=0 # emulated, and perhaps beside other work
+	until python3 -c 'import socket; socket.create_connection(("198.51.100.7", 8123))' 2>/dev/null ||
+		[ $tries = 30 ]; do
+		sleep 1
+		tries=$((tries + 1))
+	done
 	get='import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())'
 	boxed() { rein run --approve --discard -q "$@"; }
 	boxed --net restricted --allow-host 198.51.100.7:8123 -- python3 -c "$get" http://198.51.100.7:8123/page > ../got 2>&1 || true
