@@ -128,6 +128,11 @@ static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein
 			*ret = rein_strdup(dir);
 			return *ret ? 0 : rein_err_nomem(err);
 		}
+		if (errno == EROFS)
+			return rein_err_set(err, REIN_E_UNSUPPORTED,
+					    "'%s' is on a read-only filesystem, where nothing can be committed: name a "
+					    "workspace elsewhere (--workspace DIR), from which it can still be read",
+					    real);
 	}
 	return rein_err_set(err, REIN_E_UNSUPPORTED,
 			    "no place for changes on the filesystem of '%s': create '%s' owned by "

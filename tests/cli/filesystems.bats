@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Transactions on filesystems that are not what one has at home. Root mounts them, and tries them also as an ordinary user.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2164,SC2317
+load helper
+
+# disk NAME MIB COMMAND...: a fresh filesystem at $D, made by COMMAND on a file
+disk() {
+	local name=$1 size=$2; shift 2
+	is_root || skip "mounts"
+	need "kernel: no loop devices" test -e /dev/loop-control
+	need "$1 is missing" command -v "$1"
+	truncate -s "${size}M" "$T/image"
+	"$@" "$T/image" >/dev/null 2>&1 || die "$* failed"
+	D=$T/disk
+	mkdir "$D"
+	need "kernel: no $name here" mount -o loop "$T/image" "$D"
+	after() { for _ in $(seq 100); do ! umount "$D" 2>/dev/null || break; sleep 0.1; done; }
+	chmod 755 "$T" "$D"
+	export REIN_STATE=$D/state
+	mkdir "$D/w" && cd "$D/w"
+}
+
+# as_user COMMAND...: with a state of its own on the same disk
+as_user() {
+	mkdir -p "$D/other" && chown 65534:65534 "$D/other"
+	HOME=$D/other REIN_STATE=$D/other/state PATH=$REIN_PUBLIC:$PATH setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"
+}
+
+# tree: all that counts here, but for the stores of transactions
+tree() { find . -name '.rein-*' -prune -o -type d -printf '%p %m %U\n' -o -printf '%p %m %U %s %T@\n' | sort; }
+
+# whole seconds only, and the rest of this one is long enough for what follows
+is_early() { [ "$(date +%N | cut -c1)" -lt 3 ]; }
+early_in_a_second() { until_true 3 is_early; }
+
+@test "a read-only filesystem is refused with that reason, and nothing runs" {
+	is_root || skip "mounts"
+	D=$T/disk
+	mkdir "$D"
+	mount -t tmpfs none "$D"
+	after() { umount "$D"; }
+	mkdir -p "$D/w" && echo 1 >"$D/w/f"
+	mount -o remount,ro "$D"
+	cd "$D/w"
+	run -125 rein run -- sh -c 'echo ran; echo 2 >f'
+	has "$output" "read-only filesystem"
+	hasnt "$output" ran
+	run -125 command rein run --approve --hold -- touch g
+	has "$output" "read-only filesystem"
+	cd "$W"
+	run -0 rein run -q -- cat "$D/w/f"
+	eq f 1 "$output"
+}
