@@ -2,13 +2,14 @@
 /*
  * Where a transaction keeps a root's changes. A commit moves files, so the store must lie on the
  * root's own mount: the state directory if it does, else a private directory at the top of that
- * mount. Where the filesystem cannot carry an overlay's upper layer (a container's overlay, NFS,
- * FUSE …) upper lies elsewhere and a commit copies it to the store first.
+ * mount. Where the filesystem cannot carry an overlay's upper layer (a container's overlay, FUSE …)
+ * upper lies elsewhere and a commit copies it to the store first.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -197,6 +198,39 @@ static int elsewhere(const struct rein_state *s, char **ret, struct rein_err *er
 			    "or FUSE): mount a tmpfs or a volume and name it in REIN_UPPER");
 }
 
+/* These exchange two names; of others it is found out before a command has worked for nothing. */
+static bool known_to_exchange(const char *path)
+{
+	static const long known[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_SUPER_MAGIC};
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if ((long)fs.f_type == known[i])
+			return true;
+	return false;
+}
+
+/* A commit of changed files is one exchange of names each: what cannot do that (NFS, most of FUSE) has no commits. */
+static int try_exchange(const struct rein_root *root, struct rein_err *err)
+{
+	auto_close int store = open(root->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int sys;
+
+	if (store < 0 || mkdirat(store, "a", 0700) < 0 || mkdirat(store, "b", 0700) < 0)
+		return rein_err_errno(err, "try '%s'", root->store);
+	sys = renameat2(store, "a", store, "b", RENAME_EXCHANGE) < 0 ? errno : 0;
+	if (unlinkat(store, "a", AT_REMOVEDIR) < 0 || unlinkat(store, "b", AT_REMOVEDIR) < 0)
+		return rein_err_errno(err, "try '%s'", root->store);
+	errno = sys;
+	if (sys == EINVAL || sys == ENOSYS || sys == EOPNOTSUPP)
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "'%s' is on a filesystem that does not exchange names (RENAME_EXCHANGE), so that "
+				    "no change could be committed there: work on a copy on a local disk", root->real);
+	return sys ? rein_err_errno(err, "exchange names on the filesystem of '%s'", root->real) : 0;
+}
+
 int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
 	       struct rein_err *err)
 {
@@ -228,5 +262,5 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	if (rein_mkdirs(AT_FDCWD, root->store, err) < 0 || rein_mkdirs(AT_FDCWD, root->upper, err) < 0 ||
 	    rein_mkdirs(AT_FDCWD, root->work, err) < 0)
 		return -err->code;
-	return 0;
+	return known_to_exchange(root->store) ? 0 : try_exchange(root, err);
 }

@@ -52,3 +52,20 @@ early_in_a_second() { until_true 3 is_early; }
 	run -0 rein run -q -- cat "$D/w/f"
 	eq f 1 "$output"
 }
+
+@test "a filesystem that cannot exchange names is refused before the command runs; reading works" {
+	is_root || skip "mounts"
+	need "kernel: no FUSE" test -e /dev/fuse
+	need "bindfs is missing" command -v bindfs
+	D=$T/disk
+	mkdir "$D" "$T/below"
+	echo 1 >"$T/below/f"
+	bindfs "$T/below" "$D"
+	after() { umount "$D"; }
+	cd "$D"
+	run -125 rein run -- sh -c 'echo ran; echo 2 >f'
+	has "$output" "does not exchange names"
+	hasnt "$output" ran
+	eq left f "$(ls -A "$T/below")"
+	cd "$W"
+}
