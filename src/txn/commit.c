@@ -398,7 +398,7 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 }
 
 static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+	       struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
 	auto_(rein_traces_done) struct rein_traces traces = {0};
@@ -407,7 +407,8 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 
 	/* the disk may take seconds, and others work meanwhile: what they wrote into a file would move away with it */
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
-	    check_again(s, t, c, forward, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
+	    check_again(s, t, c, forward, err) < 0 || rein_ops_times(ops, d, forward, err) < 0 ||
+	    write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
 	rein_traces_take(ops, c, d, &traces);
 	rc = take_steps(ops, d, forward, err) < 0 ? go_back(s, t, c, ops, d, forward, err) : 0;

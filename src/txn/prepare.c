@@ -305,6 +305,8 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 	if (!o)
 		return -err->code;
 	rein_op_expect(&o->old, &x->before);
+	if (kind == REIN_OP_EXCHANGE && (S_ISDIR(x->before.mode) || S_ISDIR(x->after.mode)))
+		o->bits = REIN_ATTR_MTIME;
 	if (linked) {
 		o->ino_new = linked;
 		return 0;

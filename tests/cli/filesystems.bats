@@ -34,6 +34,22 @@ tree() { find . -name '.rein-*' -prune -o -type d -printf '%p %m %U\n' -o -print
 is_early() { [ "$(date +%N | cut -c1)" -lt 3 ]; }
 early_in_a_second() { until_true 3 is_early; }
 
+@test "XFS: a directory that is replaced keeps its time, and so does the one that comes back" {
+	disk xfs 300 mkfs.xfs -q
+	mkdir d e
+	touch -d @1000000000.5 d e
+	q sh -c 'rmdir d; mkdir d; touch -d @1100000000.25 d; rmdir e; echo 1 >e'
+	eq d 1100000000.25 "$(stat -c %.2Y d)"
+	run -0 rein undo
+	eq "d, undone" 1000000000.50 "$(stat -c %.2Y d)"
+	eq "e, undone" 1000000000.50 "$(stat -c %.2Y e)"
+	run -0 rein redo
+	eq "d, redone" 1100000000.25 "$(stat -c %.2Y d)"
+	run -0 rein undo
+	eq "d, undone again" 1000000000.50 "$(stat -c %.2Y d)"
+	cd "$W"
+}
+
 @test "a read-only filesystem is refused with that reason, and nothing runs" {
 	is_root || skip "mounts"
 	D=$T/disk
