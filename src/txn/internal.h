@@ -14,6 +14,8 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 int rein_open_store(const struct rein_root *r, struct rein_err *err);
 /* What it lies in, whoever's that is, to remove it from there; -1: there is none, or it is behind a link. */
 int rein_open_store_parent(const struct rein_root *r, const char **ret_name);
+/* Now, in the clock of the filesystem that store is on: whoever changes something there from here on does so later. */
+int rein_tick(int store, int64_t *ret_ns, struct rein_err *err);
 
 /* In a place on another filesystem, beside the transactions' directories. */
 #define REIN_PLACE_IGNORE ".gitignore"

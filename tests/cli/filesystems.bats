@@ -50,6 +50,25 @@ early_in_a_second() { until_true 3 is_early; }
 	cd "$W"
 }
 
+@test "times of whole seconds: what somebody changes within the second is still noticed" {
+	disk ext4 16 mkfs.ext4 -q -I 128
+	early_in_a_second
+	echo aaaa >f; mkdir d; echo 1 >d/1
+	held sh -c 'echo box1 >f; rm -r d' >/dev/null
+	printf mine 1<>f; echo 2 >d/2
+	run -123 rein commit
+	has "$output" "conflict  f"
+	has "$output" "conflict  d"
+	eq f mine "$(cat f)"
+	eq d $'1\n2' "$(ls d)"
+	run -0 rein discard
+	q sh -c 'echo box2 >f'
+	printf hers 1<>f
+	run -123 rein undo
+	eq f hers "$(cat f)"
+	cd "$W"
+}
+
 @test "a read-only filesystem is refused with that reason, and nothing runs" {
 	is_root || skip "mounts"
 	D=$T/disk
