@@ -208,7 +208,7 @@ int rein_file_copy_data(int src, int dst, struct rein_err *err)
 		return 0;
 	/* where blocks may be missing, take them now: nothing has changed yet */
 	if (d.st_size && s.st_blocks * 512 >= s.st_size && s.st_size &&
-	    fallocate(dst, FALLOC_FL_KEEP_SIZE, 0, s.st_size) < 0 && errno == ENOSPC)
+	    fallocate(dst, FALLOC_FL_KEEP_SIZE, 0, s.st_size) < 0 && (errno == ENOSPC || errno == EDQUOT))
 		return rein_err_errno(err, "make room");
 	if (d.st_size < s.st_size && ftruncate(dst, s.st_size) < 0)
 		return rein_err_errno(err, "extend");

@@ -242,8 +242,13 @@ static int do_inplace(struct rein_op *o, const struct rein_op_dirs *d, struct en
 		return rc < 0 ? rc : back || o->reach == REIN_REACH_DONE ? 0 : outsider(o, err);
 	}
 	o->reach = o->reach ? o->reach : REIN_REACH_MAYBE;
-	if (rein_file_copy_data(from, to, err) < 0)
-		return rein_err_prefix(err, "write '%s'", o->path);
+	if (rein_file_copy_data(from, to, err) < 0) {
+		struct rein_err ignored = {0};
+
+		/* on the way back from a full disk not a byte of it may have been written yet */
+		if (rein_file_same_data(from, to, &ignored) != 1)
+			return rein_err_prefix(err, "write '%s'", o->path);
+	}
 	return attributes(o, e, forward, err);
 }
 

@@ -50,6 +50,25 @@ early_in_a_second() { until_true 3 is_early; }
 	cd "$W"
 }
 
+@test "XFS, full: a file with several names that cannot be written is as it was, and so is the transaction" {
+	disk xfs 300 mkfs.xfs -q
+	export REIN_STATE=$T/home/state
+	head -c 3000000 /dev/zero >a
+	ln a b
+	id=$(held sh -c 'echo y >>b')
+	cat /dev/zero >../fill 2>/dev/null || true
+	sync -f ../fill
+	truncate -s -1M ../fill # room for names, and for a copy that shares its blocks
+	run -125 rein commit
+	has "$output" "No space left"
+	eq "its state" held "$(state_of "$id")"
+	eq a 3000000 "$(stat -c %s a)"
+	rm ../fill
+	run -0 rein commit
+	eq "a, committed" 3000002 "$(stat -c %s a)"
+	cd "$W"
+}
+
 @test "times of whole seconds: what somebody changes within the second is still noticed" {
 	disk ext4 16 mkfs.ext4 -q -I 128
 	early_in_a_second
