@@ -44,6 +44,7 @@ int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err
 		.uid = st.stx_uid,
 		.gid = st.stx_gid,
 		.nlink = st.stx_nlink,
+		.fixed = st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND),
 	};
 	return 0;
 }

@@ -45,6 +45,8 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
+/* Names come and go in that directory: one from which they cannot be taken again would leave a commit half done. */
+int rein_refuse_fixed(const char *dir, const struct rein_fp *fp, struct rein_err *err);
 /* By path, and what directories get at last. */
 void rein_ops_sort(struct rein_ops *ops);
 

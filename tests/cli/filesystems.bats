@@ -123,3 +123,24 @@ early_in_a_second() { until_true 3 is_early; }
 	eq left f "$(ls -A "$T/below")"
 	cd "$W"
 }
+
+@test "an append-only directory: nothing is committed that could not be taken back" {
+	is_root || skip "chattr"
+	mkdir d; echo 1 >o
+	need "kernel: no append-only directories here" chattr +a d
+	after() { chattr -a "$W/d"; }
+	id=$(held sh -c 'echo 1 >d/n; echo 2 >o')
+	run -125 rein commit
+	has "$output" "'d' is immutable or append-only"
+	eq o 1 "$(cat o)"
+	eq d "" "$(ls d)"
+	chattr -a d
+	run -0 rein commit
+	chattr +a d
+	run -125 rein undo
+	has "$output" "'d' is immutable or append-only"
+	eq "its state" committed "$(state_of "$id")"
+	chattr -a d
+	run -0 rein undo
+	eq o 1 "$(cat o)"
+}
