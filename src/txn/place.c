@@ -26,14 +26,25 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-static int mount_of(const char *path, uint64_t *ret)
+/* Subvolumes of btrfs are devices of their own in one mount: nothing can be renamed between them either. */
+struct mount {
+	uint64_t id;
+	uint32_t major, minor;
+};
+
+static int mount_of(const char *path, struct mount *ret)
 {
 	struct statx st;
 
 	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, &st) < 0)
 		return -1;
-	*ret = st.stx_mnt_id;
+	*ret = (struct mount){st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor};
 	return 0;
+}
+
+static bool same_mount(const struct mount *a, const struct mount *b)
+{
+	return a->id == b->id && a->major == b->major && a->minor == b->minor;
 }
 
 /* Filesystems an overlay's upper layer cannot be on. */
@@ -55,20 +66,20 @@ static bool unfit_for_upper(const char *path)
 }
 
 /* The topmost directory above path that is still on its mount. */
-static int mount_top(const char *path, uint64_t mnt, char *ret)
+static int mount_top(const char *path, const struct mount *mnt, char *ret)
 {
 	snprintf(ret, PATH_MAX, "%s", path);
 	for (;;) {
 		char up[PATH_MAX];
 		char *slash = strrchr(ret, '/');
-		uint64_t id;
+		struct mount m;
 
 		if (!slash || rein_streq(ret, "/"))
 			return 0;
 		snprintf(up, sizeof(up), "%.*s", slash == ret ? 1 : (int)(slash - ret), ret);
-		if (mount_of(up, &id) < 0)
+		if (mount_of(up, &m) < 0)
 			return -1;
-		if (id != mnt)
+		if (!same_mount(&m, mnt))
 			return 0;
 		snprintf(ret, PATH_MAX, "%s", up);
 	}
@@ -111,7 +122,7 @@ static bool is_ours_to_keep(const char *dir)
  * A place on the mount of real when the state directory is on another one: the mount's top, else beside the root's own
  * files. Rather where nobody can move it away; where that is nowhere, rein_open_store notices.
  */
-static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein_err *err)
+static int foreign_place(const char *real, const struct mount *mnt, char **ret, struct rein_err *err)
 {
 	char top[PATH_MAX], dir[PATH_MAX + 32];
 
@@ -235,15 +246,15 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	       struct rein_err *err)
 {
 	auto_free char *place = NULL, *upper_place = NULL;
-	uint64_t mine, its;
+	struct mount mine, its;
 
 	if (mount_of(s->dir, &mine) < 0 || mount_of(root->real, &its) < 0)
 		return rein_err_errno(err, "find the mount of '%s'", root->real);
-	if (mine == its) {
+	if (same_mount(&mine, &its)) {
 		place = rein_asprintf("%s/txn", s->dir);
 		if (!place)
 			return rein_err_nomem(err);
-	} else if (foreign_place(root->real, its, &place, err) < 0) {
+	} else if (foreign_place(root->real, &its, &place, err) < 0) {
 		return -err->code;
 	}
 	root->store = rein_asprintf("%s/%s/r%zu", place, id, index);

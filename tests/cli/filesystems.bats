@@ -88,6 +88,32 @@ early_in_a_second() { until_true 3 is_early; }
 	cd "$W"
 }
 
+@test "btrfs: a workspace that is a subvolume, and subvolumes inside one" {
+	disk btrfs 150 mkfs.btrfs -q
+	need "btrfs is missing" command -v btrfs
+	btrfs subvolume create sv >/dev/null
+	btrfs subvolume create sv/in >/dev/null
+	echo 1 >sv/1; echo 2 >sv/in/2; echo KEY=x >sv/.env; echo 3 >three
+	for as in env as_user; do
+		if [ $as = as_user ]; then chown -R 65534:65534 .; fi
+		tree >"$T/before"
+		run -0 $as rein run --approve --commit -q -- sh -c 'ls -A sv; echo x >>sv/1; rm sv/in/2; echo n >sv/in/n; echo y >>three'
+		hasnt "$output" .env
+		hasnt "$output" ".rein-$($as id -u)"
+		eq "sv, $as" "1 x" "$(xargs <sv/1)"
+		eq "sv/in, $as" n "$(ls sv/in)"
+		run -0 $as rein undo
+		tree | diff "$T/before" - || die "undo differs"
+		cd sv
+		run -0 $as rein run --approve --commit -q --workspace . -- sh -c 'echo x >>1'
+		eq "a workspace, $as" "1 x" "$(xargs <1)"
+		run -0 $as rein undo
+		cd ..
+		tree | diff "$T/before" - || die "undo of the subvolume differs"
+	done
+	cd "$W"
+}
+
 @test "a read-only filesystem is refused with that reason, and nothing runs" {
 	is_root || skip "mounts"
 	D=$T/disk
