@@ -21,7 +21,8 @@ static int64_t ns(const struct statx_timestamp *t)
 
 int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err *err)
 {
-	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	/* a network or FUSE filesystem would tell what it remembers, and hide what another machine did to the file */
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC | (*name ? 0 : AT_EMPTY_PATH);
 	struct statx st;
 
 	if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
