@@ -10,11 +10,14 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
+#include "sys/file.h"
 #include "sys/sys.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
@@ -274,4 +277,38 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	    rein_mkdirs(AT_FDCWD, root->work, err) < 0)
 		return -err->code;
 	return known_to_exchange(root->store) ? 0 : try_exchange(root, err);
+}
+
+static int look_at_clock(const struct rein_root *root, bool *ret_seconds, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(AT_FDCWD, root->store, &fp, err) < 0)
+		return -err->code;
+	*ret_seconds = fp.ctime_ns % (int64_t)REIN_NS_PER_S == 0;
+	return 0;
+}
+
+int rein_place_try(const char *dir, const char *real, struct rein_place_facts *ret, struct rein_err *err)
+{
+	auto_free char *made = rein_asprintf("%s/.rein-try-XXXXXX", rein_streq(dir, "/") ? "" : dir);
+	struct rein_root root = {.real = (char *)real};
+	struct rein_state s = {.dir = made};
+	struct rein_err ignored = {0};
+	int rc;
+
+	if (!made)
+		return rein_err_nomem(err);
+	if (!mkdtemp(made))
+		return rein_err_errno(err, "create a directory in '%s'", dir);
+	rc = rein_place(&s, "try", 0, &root, err);
+	ret->staged = root.staged;
+	if (rc == 0)
+		rc = look_at_clock(&root, &ret->seconds, err);
+	rein_remove_store(&root, &ignored);
+	rein_tree_remove(AT_FDCWD, made, &ignored);
+	rein_free(root.store);
+	rein_free(root.upper);
+	rein_free(root.work);
+	return rc;
 }
