@@ -112,6 +112,11 @@ static void hide_from_git(const char *dir)
 		unlink(path);
 }
 
+static void place_at(const char *base, char ret[PATH_MAX + 32])
+{
+	snprintf(ret, PATH_MAX + 32, "%s/.rein-%u", rein_streq(base, "/") ? "" : base, (unsigned)geteuid());
+}
+
 /* Who else may write to the directory could put one of his own in place of ours, unless it is sticky. */
 static bool is_ours_to_keep(const char *dir)
 {
@@ -136,8 +141,7 @@ static int foreign_place(const char *real, const struct mount *mnt, char **ret, 
 
 		if (i < 2 && !is_ours_to_keep(base))
 			continue;
-		snprintf(dir, sizeof(dir), "%s/.rein-%u", rein_streq(base, "/") ? "" : base,
-			 (unsigned)geteuid());
+		place_at(base, dir);
 		if (own_dir(dir)) {
 			hide_from_git(dir);
 			*ret = rein_strdup(dir);
@@ -188,6 +192,23 @@ int rein_open_store_parent(const struct rein_root *r, const char **ret_name)
 		return -1;
 	*ret_name = slash + 1;
 	return open_place(dir);
+}
+
+bool rein_place_none(const struct rein_state *s, const char *real)
+{
+	char top[PATH_MAX], dir[PATH_MAX + 32];
+	struct mount mine, its;
+
+	if (mount_of(s->dir, &mine) < 0 || mount_of(real, &its) < 0 || mount_top(real, &its, top) < 0)
+		return false;
+	if (same_mount(&mine, &its))
+		return true;
+	for (int i = 0; i < 2; i++) {
+		place_at(i ? real : top, dir);
+		if (access(dir, F_OK) == 0 || errno != ENOENT)
+			return false;
+	}
+	return true;
 }
 
 /* Somewhere an overlay's upper layer can be, for roots whose own filesystem cannot carry one. */

@@ -67,6 +67,8 @@ struct rein_place_facts {
 	bool seconds; /* its times are whole seconds: one is let pass in a run, and one in a commit */
 };
 int rein_place_try(const char *dir, const char *real, struct rein_place_facts *ret, struct rein_err *err);
+/* Is nothing of ours on the filesystem of real but what lies in the state? */
+bool rein_place_none(const struct rein_state *s, const char *real);
 /* The directory rein_state_open would take; the caller owns it. */
 int rein_state_path(char **ret, struct rein_err *err);
 

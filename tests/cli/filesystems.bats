@@ -128,9 +128,12 @@ early_in_a_second() { until_true 3 is_early; }
 	hasnt "$output" ran
 	run -125 command rein run --approve --hold -- touch g
 	has "$output" "read-only filesystem"
-	cd "$W"
-	run -0 rein run -q -- cat "$D/w/f"
+	run -0 rein doctor
+	has "$output" "missing   This directory"
+	has "$output" "cannot change anything in this directory"
+	run -0 rein run -q -- cat f
 	eq f 1 "$output"
+	cd "$W"
 }
 
 @test "a filesystem that cannot exchange names is refused before the command runs; reading works" {
@@ -146,8 +149,14 @@ early_in_a_second() { until_true 3 is_early; }
 	run -125 rein run -- sh -c 'echo ran; echo 2 >f'
 	has "$output" "does not exchange names"
 	hasnt "$output" ran
+	run -0 rein doctor
+	has "$output" "missing   This directory"
 	eq left f "$(ls -A "$T/below")"
+	run -0 rein run -q -- cat f
+	eq f 1 "$output"
 	cd "$W"
+	run -0 rein doctor
+	has "$output" "ok        This directory"
 }
 
 @test "an append-only directory: nothing is committed that could not be taken back" {
