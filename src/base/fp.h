@@ -11,6 +11,7 @@ struct rein_fp {
 	int64_t mtime_ns, ctime_ns, atime_ns;
 	int64_t born_ns; /* 0 where the filesystem does not tell; not kept on disk */
 	uint32_t mode, uid, gid, nlink;
+	bool fixed; /* immutable or append-only; not kept on disk either */
 };
 
 static inline bool rein_fp_same_inode(const struct rein_fp *a, const struct rein_fp *b)

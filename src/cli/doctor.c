@@ -19,7 +19,7 @@ static const char *const words[] = {
 	[REIN_PROBE_OK] = "ok",
 };
 
-#define OWN_ITEMS 2 /* those below, besides the machine's */
+#define OWN_ITEMS 3 /* those below, besides the machine's */
 #define INDENT	  12 /* columns before what explains an item */
 
 static void put(struct rein_probe_item *it, enum rein_probe_state state, const char *remedy, const char *detail)
@@ -42,22 +42,32 @@ static int try_directory(const char *dir)
 	return rmdir(made) < 0 ? errno : 0;
 }
 
+/* Cut path back to what is there: 0 or an errno. */
+static int cut_to_existing(char *path)
+{
+	struct stat st;
+
+	while (stat(*path ? path : "/", &st) < 0) {
+		if (errno != ENOENT || !*path)
+			return errno;
+		*strrchr(path, '/') = '\0';
+	}
+	return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+}
+
 /* Not opened, because opening makes it: what is not there yet must be possible to make where its path ends. */
 static int try_state(const char *path)
 {
 	auto_free char *at = rein_strdup(path);
 	struct stat st;
+	int sys;
 
 	if (!at)
 		return ENOMEM;
 	if (stat(at, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid != geteuid())
 		return EPERM;
-	while (stat(*at ? at : "/", &st) < 0) {
-		if (errno != ENOENT || !*at)
-			return errno;
-		*strrchr(at, '/') = '\0';
-	}
-	return S_ISDIR(st.st_mode) ? try_directory(at) : ENOTDIR;
+	sys = cut_to_existing(at);
+	return sys ? sys : try_directory(at);
 }
 
 static void probe_state(struct rein_probe_item *it)
@@ -77,6 +87,29 @@ static void probe_state(struct rein_probe_item *it)
 	sys = try_state(path);
 	snprintf(detail, sizeof(detail), "%.80s%s%s", rein_ui_path(path), sys ? ": " : "", sys ? strerror(sys) : "");
 	put(it, sys ? REIN_PROBE_MISSING : REIN_PROBE_OK, sys ? remedy : NULL, detail);
+}
+
+/* Where we are, as a workspace: the machine may be able and this filesystem not. */
+static void probe_here(struct rein_probe_item *it)
+{
+	auto_free char *state = NULL, *here = realpath(".", NULL);
+	struct rein_place_facts facts = {0};
+	static struct rein_err err; /* an item only points to what is to be done */
+
+	*it = (struct rein_probe_item){
+		.name = "here", .title = "This directory", .meaning = "whether changes to it can be committed"};
+	if (!here || rein_state_path(&state, &err) < 0 || cut_to_existing(state) ||
+	    rein_place_try(state, here, &facts, &err) < 0)
+		put(it, REIN_PROBE_MISSING, *err.msg ? err.msg : "make a directory for the state first", here ? rein_ui_path(here) : "");
+	else if (facts.staged)
+		put(it, REIN_PROBE_PARTIAL, "its filesystem cannot carry the private layer: a commit copies first",
+		    rein_ui_path(here));
+	else if (facts.seconds)
+		put(it, REIN_PROBE_PARTIAL, "its filesystem knows whole seconds only: a run and a commit each let one pass",
+		    rein_ui_path(here));
+	else
+		put(it, REIN_PROBE_OK, NULL, rein_ui_path(here));
+	it->required = false;
 }
 
 static void probe_programs(struct rein_probe_item *it)
@@ -136,6 +169,7 @@ int rein_cli_doctor(int argc, char **argv)
 	n = rein_probe(items);
 	probe_state(&items[n++]);
 	probe_programs(&items[n++]);
+	probe_here(&items[n++]);
 	for (size_t i = 0; i < n; i++)
 		able &= !items[i].required || items[i].state != REIN_PROBE_MISSING;
 	if (common.json) {
@@ -155,7 +189,9 @@ int rein_cli_doctor(int argc, char **argv)
 		if (it->remedy && it->state != REIN_PROBE_OK)
 			explain(it->remedy);
 	}
-	if (able && !common.quiet)
+	if (able && items[n - 1].state == REIN_PROBE_MISSING) /* probe_here */
+		printf("rein can run on this machine, and cannot change anything in this directory\n");
+	else if (able && !common.quiet)
 		printf("rein can run here: everything it requires is there\n");
 	else if (!able)
 		printf("rein cannot run here until what is missing and required is there\n");

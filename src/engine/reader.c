@@ -3,7 +3,6 @@
 #include "engine/reader.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/str.h"
 
@@ -66,21 +65,14 @@ int rein_engine_read_lightly(const struct rein_run_opts *o, struct rein_run *r, 
 	return rein_engine_default_var_(r, "GIT_OPTIONAL_LOCKS=0", err);
 }
 
-/* A store at the top of another file system would have to be hidden. */
-static bool state_is_apart(const struct rein_engine *e, const char *tree)
-{
-	struct stat a, b;
-
-	return stat(e->state.dir, &a) == 0 && stat(tree, &b) == 0 && a.st_dev == b.st_dev;
-}
-
 bool rein_engine_only_reads(const struct rein_engine *e, const struct rein_run_opts *o, const struct rein_run *r)
 {
 	if (o->writable || o->backend || o->whole_system || r->view.whole_root || r->rw.n || r->canary.n ||
 	    r->judged.must_hold || !text_only_reads(r->judged.verdict))
 		return false;
 	for (size_t i = 0; i < r->nmasks; i++)
-		if (r->masks[i].path || !state_is_apart(e, r->view.cow[i].path))
+		/* a store at the top of another file system would have to be hidden */
+		if (r->masks[i].path || !rein_place_none(&e->state, r->view.cow[i].path))
 			return false;
 	return true;
 }

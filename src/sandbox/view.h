@@ -59,7 +59,8 @@ struct rein_cow {
 	struct rein_strlist hide; /* absolute paths below it, hidden by name */
 	struct rein_strlist show; /* absolute paths the user named: no pattern hides them */
 	bool whole; /* part of --whole-system: patterns are not looked for in system directories */
-	bool found; /* a mount inside another tree: nobody asked for it */
+	bool found; /* a mount or a subvolume inside another tree: nobody asked for it */
+	bool apart; /* a subvolume: no mount tells it from the tree around it */
 };
 
 struct rein_view_note {

@@ -13,6 +13,7 @@
 #include "base/glob.h"
 #include "sandbox/hide.h"
 #include "sandbox/hideindex.h"
+#include "sys/subvol.h"
 
 /* Is m what one finds at its point, or does another mount cover it? */
 bool rein_viewmounts_visible_(const struct rein_viewplan *p, size_t index)
@@ -333,6 +334,42 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 	return 0;
 }
 
+/* Nothing can be renamed into a subvolume of btrfs or out of it, in a box as outside: it is a tree of its own. */
+static int nested_subvolume(struct rein_viewplan *p, const char *path, const struct rein_cow *c)
+{
+	int hidden;
+
+	for (size_t i = 0; i < p->mounts.n; i++)
+		if (rein_path_within(path, p->mounts.v[i].point) && !rein_path_within(c->path, p->mounts.v[i].point))
+			return 0; /* that had its answer */
+	if (rein_viewmounts_kept_(p->v, path) || rein_viewroots_has_(p->v, path))
+		return 0;
+	hidden = hide_mount(p, path, c->path, c->whole);
+	if (hidden)
+		return hidden < 0 ? hidden : 0;
+	if (rein_viewroots_cow_(p, path, c->whole) < 0)
+		return -p->err->code;
+	p->v->cow[p->v->ncow - 1].found = p->v->cow[p->v->ncow - 1].apart = true;
+	return 0;
+}
+
+static int nested_subvolumes(struct rein_viewplan *p)
+{
+	for (size_t i = 0; i < p->v->ncow; i++) { /* the list grows: there may be some in them */
+		auto_strlist struct rein_strlist found = {0};
+
+		if (rein_subvolumes(p->v->cow[i].path, &found, p->err) < 0)
+			return -p->err->code;
+		for (size_t k = 0; k < found.n; k++) {
+			const struct rein_cow c = p->v->cow[i]; /* adding one may move it */
+
+			if (nested_subvolume(p, found.v[k], &c) < 0)
+				return -p->err->code;
+		}
+	}
+	return 0;
+}
+
 int rein_viewmounts_nested_(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->mounts.n; i++) {
@@ -344,5 +381,5 @@ int rein_viewmounts_nested_(struct rein_viewplan *p)
 		if (nested_mount(p, m, c) < 0)
 			return -p->err->code;
 	}
-	return 0;
+	return nested_subvolumes(p);
 }

@@ -104,7 +104,7 @@ void rein_viewroots_settle_(struct rein_viewplan *p)
 		bool covered = false;
 
 		for (size_t j = 0; j < kept && !covered; j++)
-			covered = rein_path_within(v->cow[i].path, v->cow[j].path) &&
+			covered = rein_path_within(v->cow[i].path, v->cow[j].path) && !v->cow[i].apart &&
 				  !stands_apart(p, v->cow[j].path, v->cow[i].path);
 		if (covered)
 			rein_viewroots_done_(&v->cow[i]);

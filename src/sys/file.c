@@ -21,7 +21,8 @@ static int64_t ns(const struct statx_timestamp *t)
 
 int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err *err)
 {
-	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
+	/* a network or FUSE filesystem would tell what it remembers, and hide what another machine did to the file */
+	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_FORCE_SYNC | (*name ? 0 : AT_EMPTY_PATH);
 	struct statx st;
 
 	if (statx(dirfd, name, flags, STATX_BASIC_STATS | STATX_BTIME, &st) < 0) {
@@ -44,6 +45,7 @@ int rein_fp_at(int dirfd, const char *name, struct rein_fp *ret, struct rein_err
 		.uid = st.stx_uid,
 		.gid = st.stx_gid,
 		.nlink = st.stx_nlink,
+		.fixed = st.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND),
 	};
 	return 0;
 }
@@ -208,7 +210,7 @@ int rein_file_copy_data(int src, int dst, struct rein_err *err)
 		return 0;
 	/* where blocks may be missing, take them now: nothing has changed yet */
 	if (d.st_size && s.st_blocks * 512 >= s.st_size && s.st_size &&
-	    fallocate(dst, FALLOC_FL_KEEP_SIZE, 0, s.st_size) < 0 && errno == ENOSPC)
+	    fallocate(dst, FALLOC_FL_KEEP_SIZE, 0, s.st_size) < 0 && (errno == ENOSPC || errno == EDQUOT))
 		return rein_err_errno(err, "make room");
 	if (d.st_size < s.st_size && ftruncate(dst, s.st_size) < 0)
 		return rein_err_errno(err, "extend");

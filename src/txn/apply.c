@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "sys/file.h"
@@ -92,7 +93,7 @@ void rein_op_expect(struct rein_attrs *a, const struct rein_fp *fp)
 /* The file that was compared. Since then the journal was written, and may have waited long for whoever finishes it. */
 static bool is_it(const struct rein_fp *fp, uint64_t ino, const struct rein_attrs *a)
 {
-	return fp->mode && fp->ino == ino && (!a->mtime_ns || fp->mtime_ns == a->mtime_ns);
+	return fp->mode && fp->ino == ino && (!a->mtime_ns || S_ISDIR(fp->mode) || fp->mtime_ns == a->mtime_ns);
 }
 
 /* Has the move taken away what it was to take? Another file may have got the name in the instant before it. */
@@ -102,6 +103,45 @@ static bool took_it(const struct ends *e, uint64_t ino, const struct rein_attrs 
 	struct rein_fp fp;
 
 	return rein_fp_at(e->slot_fd, e->slot_name, &fp, &ignored) < 0 || is_it(&fp, ino, a);
+}
+
+static int keep_time(int fd, const char *name, uint64_t ino, const struct rein_attrs *a, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(fd, name, &fp, err) < 0)
+		return -err->code;
+	if (!S_ISDIR(fp.mode) || fp.ino != ino || fp.mtime_ns == a->mtime_ns || (geteuid() != 0 && fp.uid != geteuid()))
+		return 0;
+	return rein_attrs_apply(fd, name, a, REIN_ATTR_MTIME, err);
+}
+
+/* XFS gives a directory a new time when it changes places with something that lies in another one. */
+static int keep_times(const struct rein_op *o, const struct ends *e, bool forward, struct rein_err *err)
+{
+	if (!(o->bits & REIN_ATTR_MTIME))
+		return 0;
+	if (keep_time(e->real_fd, e->real_name, forward ? o->ino_new : o->ino_old, forward ? &o->new : &o->old, err) < 0)
+		return -err->code;
+	return keep_time(e->slot_fd, e->slot_name, forward ? o->ino_old : o->ino_new, forward ? &o->old : &o->new, err);
+}
+
+int rein_ops_times(struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, struct rein_err *err)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		auto_(ends_done) struct ends e = {.real_fd = -1, .slot_fd = -1};
+		struct rein_op *o = &ops->v[i];
+
+		if (o->kind != REIN_OP_EXCHANGE || !(o->bits & REIN_ATTR_MTIME))
+			continue;
+		if (ends_open(o, dirs, &e, err) < 0)
+			return -err->code;
+		if (S_ISDIR(e.real.mode))
+			(forward ? &o->old : &o->new)->mtime_ns = e.real.mtime_ns;
+		if (S_ISDIR(e.slot.mode))
+			(forward ? &o->new : &o->old)->mtime_ns = e.slot.mtime_ns;
+	}
+	return 0;
 }
 
 static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
@@ -115,16 +155,18 @@ static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bo
 	/* done already; a slot that was a link has its first content again when that is undone, too */
 	if (e->slot.ino != slot_todo)
 		return e->slot.ino == real_todo || (e->real.mode && e->real.ino == slot_todo)
-			       ? 0
+			       ? keep_times(o, e, forward, err)
 			       : lost(o, err);
 	if (!is_it(&e->real, real_todo, a))
 		return outsider(o, err);
 	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0)
 		return -err->code;
 	if (back || took_it(e, real_todo, a))
-		return 0;
-	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0 ? -err->code
-												     : outsider(o, err);
+		return keep_times(o, e, forward, err);
+	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0 ||
+	    keep_times(o, e, !forward, err) < 0)
+		return -err->code;
+	return outsider(o, err);
 }
 
 static int put(const struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
@@ -200,8 +242,13 @@ static int do_inplace(struct rein_op *o, const struct rein_op_dirs *d, struct en
 		return rc < 0 ? rc : back || o->reach == REIN_REACH_DONE ? 0 : outsider(o, err);
 	}
 	o->reach = o->reach ? o->reach : REIN_REACH_MAYBE;
-	if (rein_file_copy_data(from, to, err) < 0)
-		return rein_err_prefix(err, "write '%s'", o->path);
+	if (rein_file_copy_data(from, to, err) < 0) {
+		struct rein_err ignored = {0};
+
+		/* on the way back from a full disk not a byte of it may have been written yet */
+		if (rein_file_same_data(from, to, &ignored) != 1)
+			return rein_err_prefix(err, "write '%s'", o->path);
+	}
 	return attributes(o, e, forward, err);
 }
 

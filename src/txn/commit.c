@@ -397,8 +397,19 @@ static int check_again(const struct rein_state *s, const struct rein_tx *t, stru
 	return n > 0 ? conflict(t, n, err) : n;
 }
 
+/* Where times are whole seconds, what is changed after this has another one than what the steps gave. */
+static void let_second_pass(const struct rein_tx *t, const struct rein_op_dirs *d)
+{
+	struct rein_err ignored = {0};
+	int64_t now;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (t->begin_ns[i] % (int64_t)REIN_NS_PER_S == 0)
+			rein_tick(d->store[i], &now, &ignored);
+}
+
 static int run(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
-	       const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
+	       struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 	       struct rein_err *err)
 {
 	auto_(rein_traces_done) struct rein_traces traces = {0};
@@ -407,13 +418,15 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 
 	/* the disk may take seconds, and others work meanwhile: what they wrote into a file would move away with it */
 	if (rein_ops_verify(ops, d, forward, err) < 0 || sync_all(d, t->dirfd, err) < 0 ||
-	    check_again(s, t, c, forward, err) < 0 || write_journal(s, t->id, ops, forward, err) < 0)
+	    check_again(s, t, c, forward, err) < 0 || rein_ops_times(ops, d, forward, err) < 0 ||
+	    write_journal(s, t->id, ops, forward, err) < 0)
 		return -err->code;
 	rein_traces_take(ops, c, d, &traces);
 	rc = take_steps(ops, d, forward, err) < 0 ? go_back(s, t, c, ops, d, forward, err) : 0;
 	rein_traces_note(s, &traces, ops, d);
 	if (rc < 0)
 		return rc;
+	let_second_pass(t, d);
 	foresee(s, t, d, c, forward, &o);
 	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);

@@ -194,6 +194,8 @@ static int follow_directories(struct rein_ops *ops, const struct rein_op_dirs *d
 			rein_op_done(&ops->v[i]);
 			continue;
 		}
+		if (times && rein_refuse_fixed(o.path, &fp, err) < 0)
+			return -err->code;
 		if (times && o.old.mode == o.new.mode)
 			o.old.mode = o.new.mode = fp.mode;
 		if (times && fp.ino != o.ino_old) {

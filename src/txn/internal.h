@@ -14,6 +14,8 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 int rein_open_store(const struct rein_root *r, struct rein_err *err);
 /* What it lies in, whoever's that is, to remove it from there; -1: there is none, or it is behind a link. */
 int rein_open_store_parent(const struct rein_root *r, const char **ret_name);
+/* Now, in the clock of the filesystem that store is on: whoever changes something there from here on does so later. */
+int rein_tick(int store, int64_t *ret_ns, struct rein_err *err);
 
 /* In a place on another filesystem, beside the transactions' directories. */
 #define REIN_PLACE_IGNORE ".gitignore"
@@ -43,6 +45,8 @@ bool rein_spare_later(const struct rein_state *s, const struct rein_tx *t, size_
 /* Changes to steps: makes undo copies, stages what lies elsewhere, strips overlay's attributes. */
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err);
+/* Names come and go in that directory: one from which they cannot be taken again would leave a commit half done. */
+int rein_refuse_fixed(const char *dir, const struct rein_fp *fp, struct rein_err *err);
 /* By path, and what directories get at last. */
 void rein_ops_sort(struct rein_ops *ops);
 

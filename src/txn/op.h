@@ -47,7 +47,7 @@ struct rein_op {
 	uint64_t ino_old, ino_new;
 	uint32_t root;
 	uint8_t kind;
-	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes */
+	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes. EXCHANGE: the time, if a directory is among the two */
 	uint8_t reach; /* META, INPLACE: enum rein_op_reach */
 };
 
@@ -76,6 +76,8 @@ struct rein_op_dirs {
  */
 int rein_ops_verify(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward,
 		    struct rein_err *err);
+/* The times that directories keep which change places: as they are now, for the journal. */
+int rein_ops_times(struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, struct rein_err *err);
 /*
  * Take every step in one direction. On failure the steps taken stay: call it the other way, with back. What somebody else
  * did meanwhile is a reason to fail; not so on the way back, where a step that was not taken has nothing to do.

@@ -2,18 +2,22 @@
 /*
  * Where a transaction keeps a root's changes. A commit moves files, so the store must lie on the
  * root's own mount: the state directory if it does, else a private directory at the top of that
- * mount. Where the filesystem cannot carry an overlay's upper layer (a container's overlay, NFS,
- * FUSE …) upper lies elsewhere and a commit copies it to the store first.
+ * mount. Where the filesystem cannot carry an overlay's upper layer (a container's overlay, FUSE …)
+ * upper lies elsewhere and a commit copies it to the store first.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
+#include "sys/file.h"
 #include "sys/sys.h"
 #include "sys/tree.h"
 #include "txn/internal.h"
@@ -25,14 +29,25 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-static int mount_of(const char *path, uint64_t *ret)
+/* Subvolumes of btrfs are devices of their own in one mount: nothing can be renamed between them either. */
+struct mount {
+	uint64_t id;
+	uint32_t major, minor;
+};
+
+static int mount_of(const char *path, struct mount *ret)
 {
 	struct statx st;
 
 	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_MNT_ID, &st) < 0)
 		return -1;
-	*ret = st.stx_mnt_id;
+	*ret = (struct mount){st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor};
 	return 0;
+}
+
+static bool same_mount(const struct mount *a, const struct mount *b)
+{
+	return a->id == b->id && a->major == b->major && a->minor == b->minor;
 }
 
 /* Filesystems an overlay's upper layer cannot be on. */
@@ -54,20 +69,20 @@ static bool unfit_for_upper(const char *path)
 }
 
 /* The topmost directory above path that is still on its mount. */
-static int mount_top(const char *path, uint64_t mnt, char *ret)
+static int mount_top(const char *path, const struct mount *mnt, char *ret)
 {
 	snprintf(ret, PATH_MAX, "%s", path);
 	for (;;) {
 		char up[PATH_MAX];
 		char *slash = strrchr(ret, '/');
-		uint64_t id;
+		struct mount m;
 
 		if (!slash || rein_streq(ret, "/"))
 			return 0;
 		snprintf(up, sizeof(up), "%.*s", slash == ret ? 1 : (int)(slash - ret), ret);
-		if (mount_of(up, &id) < 0)
+		if (mount_of(up, &m) < 0)
 			return -1;
-		if (id != mnt)
+		if (!same_mount(&m, mnt))
 			return 0;
 		snprintf(ret, PATH_MAX, "%s", up);
 	}
@@ -97,6 +112,11 @@ static void hide_from_git(const char *dir)
 		unlink(path);
 }
 
+static void place_at(const char *base, char ret[PATH_MAX + 32])
+{
+	snprintf(ret, PATH_MAX + 32, "%s/.rein-%u", rein_streq(base, "/") ? "" : base, (unsigned)geteuid());
+}
+
 /* Who else may write to the directory could put one of his own in place of ours, unless it is sticky. */
 static bool is_ours_to_keep(const char *dir)
 {
@@ -110,7 +130,7 @@ static bool is_ours_to_keep(const char *dir)
  * A place on the mount of real when the state directory is on another one: the mount's top, else beside the root's own
  * files. Rather where nobody can move it away; where that is nowhere, rein_open_store notices.
  */
-static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein_err *err)
+static int foreign_place(const char *real, const struct mount *mnt, char **ret, struct rein_err *err)
 {
 	char top[PATH_MAX], dir[PATH_MAX + 32];
 
@@ -121,13 +141,17 @@ static int foreign_place(const char *real, uint64_t mnt, char **ret, struct rein
 
 		if (i < 2 && !is_ours_to_keep(base))
 			continue;
-		snprintf(dir, sizeof(dir), "%s/.rein-%u", rein_streq(base, "/") ? "" : base,
-			 (unsigned)geteuid());
+		place_at(base, dir);
 		if (own_dir(dir)) {
 			hide_from_git(dir);
 			*ret = rein_strdup(dir);
 			return *ret ? 0 : rein_err_nomem(err);
 		}
+		if (errno == EROFS)
+			return rein_err_set(err, REIN_E_UNSUPPORTED,
+					    "'%s' is on a read-only filesystem, where nothing can be committed: name a "
+					    "workspace elsewhere (--workspace DIR), from which it can still be read",
+					    real);
 	}
 	return rein_err_set(err, REIN_E_UNSUPPORTED,
 			    "no place for changes on the filesystem of '%s': create '%s' owned by "
@@ -170,6 +194,23 @@ int rein_open_store_parent(const struct rein_root *r, const char **ret_name)
 	return open_place(dir);
 }
 
+bool rein_place_none(const struct rein_state *s, const char *real)
+{
+	char top[PATH_MAX], dir[PATH_MAX + 32];
+	struct mount mine, its;
+
+	if (mount_of(s->dir, &mine) < 0 || mount_of(real, &its) < 0 || mount_top(real, &its, top) < 0)
+		return false;
+	if (same_mount(&mine, &its))
+		return true;
+	for (int i = 0; i < 2; i++) {
+		place_at(i ? real : top, dir);
+		if (access(dir, F_OK) == 0 || errno != ENOENT)
+			return false;
+	}
+	return true;
+}
+
 /* Somewhere an overlay's upper layer can be, for roots whose own filesystem cannot carry one. */
 static int elsewhere(const struct rein_state *s, char **ret, struct rein_err *err)
 {
@@ -192,19 +233,52 @@ static int elsewhere(const struct rein_state *s, char **ret, struct rein_err *er
 			    "or FUSE): mount a tmpfs or a volume and name it in REIN_UPPER");
 }
 
+/* These exchange two names; of others it is found out before a command has worked for nothing. */
+static bool known_to_exchange(const char *path)
+{
+	static const long known[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, F2FS_SUPER_MAGIC};
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if ((long)fs.f_type == known[i])
+			return true;
+	return false;
+}
+
+/* A commit of changed files is one exchange of names each: what cannot do that (NFS, most of FUSE) has no commits. */
+static int try_exchange(const struct rein_root *root, struct rein_err *err)
+{
+	auto_close int store = open(root->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int sys;
+
+	if (store < 0 || mkdirat(store, "a", 0700) < 0 || mkdirat(store, "b", 0700) < 0)
+		return rein_err_errno(err, "try '%s'", root->store);
+	sys = renameat2(store, "a", store, "b", RENAME_EXCHANGE) < 0 ? errno : 0;
+	if (unlinkat(store, "a", AT_REMOVEDIR) < 0 || unlinkat(store, "b", AT_REMOVEDIR) < 0)
+		return rein_err_errno(err, "try '%s'", root->store);
+	errno = sys;
+	if (sys == EINVAL || sys == ENOSYS || sys == EOPNOTSUPP)
+		return rein_err_set(err, REIN_E_UNSUPPORTED,
+				    "'%s' is on a filesystem that does not exchange names (RENAME_EXCHANGE), so that "
+				    "no change could be committed there: work on a copy on a local disk", root->real);
+	return sys ? rein_err_errno(err, "exchange names on the filesystem of '%s'", root->real) : 0;
+}
+
 int rein_place(const struct rein_state *s, const char *id, size_t index, struct rein_root *root,
 	       struct rein_err *err)
 {
 	auto_free char *place = NULL, *upper_place = NULL;
-	uint64_t mine, its;
+	struct mount mine, its;
 
 	if (mount_of(s->dir, &mine) < 0 || mount_of(root->real, &its) < 0)
 		return rein_err_errno(err, "find the mount of '%s'", root->real);
-	if (mine == its) {
+	if (same_mount(&mine, &its)) {
 		place = rein_asprintf("%s/txn", s->dir);
 		if (!place)
 			return rein_err_nomem(err);
-	} else if (foreign_place(root->real, its, &place, err) < 0) {
+	} else if (foreign_place(root->real, &its, &place, err) < 0) {
 		return -err->code;
 	}
 	root->store = rein_asprintf("%s/%s/r%zu", place, id, index);
@@ -223,5 +297,39 @@ int rein_place(const struct rein_state *s, const char *id, size_t index, struct 
 	if (rein_mkdirs(AT_FDCWD, root->store, err) < 0 || rein_mkdirs(AT_FDCWD, root->upper, err) < 0 ||
 	    rein_mkdirs(AT_FDCWD, root->work, err) < 0)
 		return -err->code;
+	return known_to_exchange(root->store) ? 0 : try_exchange(root, err);
+}
+
+static int look_at_clock(const struct rein_root *root, bool *ret_seconds, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (rein_fp_at(AT_FDCWD, root->store, &fp, err) < 0)
+		return -err->code;
+	*ret_seconds = fp.ctime_ns % (int64_t)REIN_NS_PER_S == 0;
 	return 0;
+}
+
+int rein_place_try(const char *dir, const char *real, struct rein_place_facts *ret, struct rein_err *err)
+{
+	auto_free char *made = rein_asprintf("%s/.rein-try-XXXXXX", rein_streq(dir, "/") ? "" : dir);
+	struct rein_root root = {.real = (char *)real};
+	struct rein_state s = {.dir = made};
+	struct rein_err ignored = {0};
+	int rc;
+
+	if (!made)
+		return rein_err_nomem(err);
+	if (!mkdtemp(made))
+		return rein_err_errno(err, "create a directory in '%s'", dir);
+	rc = rein_place(&s, "try", 0, &root, err);
+	ret->staged = root.staged;
+	if (rc == 0)
+		rc = look_at_clock(&root, &ret->seconds, err);
+	rein_remove_store(&root, &ignored);
+	rein_tree_remove(AT_FDCWD, made, &ignored);
+	rein_free(root.store);
+	rein_free(root.upper);
+	rein_free(root.work);
+	return rc;
 }

@@ -305,6 +305,8 @@ static int prep_move(struct prep *p, const struct rein_change *x, int kind, stru
 	if (!o)
 		return -err->code;
 	rein_op_expect(&o->old, &x->before);
+	if (kind == REIN_OP_EXCHANGE && (S_ISDIR(x->before.mode) || S_ISDIR(x->after.mode)))
+		o->bits = REIN_ATTR_MTIME;
 	if (linked) {
 		o->ino_new = linked;
 		return 0;
@@ -394,6 +396,14 @@ static bool is_move(int kind)
 	return kind == REIN_OP_EXCHANGE || kind == REIN_OP_CREATE || kind == REIN_OP_DELETE;
 }
 
+int rein_refuse_fixed(const char *dir, const struct rein_fp *fp, struct rein_err *err)
+{
+	return !fp->fixed ? 0
+			  : rein_err_set(err, REIN_E_UNSUPPORTED,
+					 "'%s' is immutable or append-only: what is committed there could not be taken back; "
+					 "chattr -i -a it first", *dir ? dir : ".");
+}
+
 static int by_dir(const void *a, const void *b)
 {
 	const struct rein_op *x = a, *y = b;
@@ -449,6 +459,8 @@ static int prep_parents(struct prep *p, struct rein_err *err)
 			return -err->code;
 		if (!fp.mode)
 			return rein_err_set(err, REIN_E_CONFLICT, "'%s' is gone outside", dirs.v[i].path);
+		if (rein_refuse_fixed(dirs.v[i].path, &fp, err) < 0)
+			return -err->code;
 		if (!own) {
 			o = rein_ops_add(p->ops, dirs.v[i].root, REIN_OP_DIRMETA, dirs.v[i].path, NULL);
 			if (!o)

@@ -122,6 +122,39 @@ static int own_upper(int upper, const struct rein_attrs *a, struct rein_err *err
 	return 0;
 }
 
+/* The store is changed at this moment: that is now, in the clock of the root's filesystem. */
+static int touch(int store, int64_t *ret_ns, struct rein_err *err)
+{
+	struct rein_fp fp;
+
+	if (futimens(store, NULL) < 0)
+		return rein_err_errno(err, "touch the private directory");
+	if (rein_fp_at(store, "", &fp, err) < 0)
+		return -err->code;
+	*ret_ns = fp.ctime_ns;
+	return 0;
+}
+
+/*
+ * Some filesystems know whole seconds only (ext4 with inodes of 128 bytes). What somebody changes within the second in
+ * which we looked could not be told from what was there: so that second is let pass.
+ */
+int rein_tick(int store, int64_t *ret_ns, struct rein_err *err)
+{
+	const struct timespec a_while = {.tv_nsec = 10 * 1000 * 1000};
+	int64_t now;
+
+	if (touch(store, ret_ns, err) < 0)
+		return -err->code;
+	now = *ret_ns;
+	for (int i = 0; now == *ret_ns && now % (int64_t)REIN_NS_PER_S == 0 && i < 300; i++) {
+		nanosleep(&a_while, NULL);
+		if (touch(store, &now, err) < 0)
+			return -err->code;
+	}
+	return 0;
+}
+
 /* The upper directory is the merged root's face: it must look like the real one. */
 static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rein_err *err)
 {
@@ -129,7 +162,6 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	auto_close int real = open(r->real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int upper = open(r->upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_close int store = -1;
-	struct rein_fp fp;
 
 	if (real < 0)
 		return rein_err_errno(err, "open '%s'", r->real);
@@ -138,12 +170,8 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	store = rein_open_store(r, err);
 	if (store < 0)
 		return store;
-	/* the store is changed at this moment: that is now, in the clock of the root's filesystem */
-	if (futimens(store, NULL) < 0)
-		return rein_err_errno(err, "touch '%s'", r->store);
-	if (rein_fp_at(store, "", &fp, err) < 0 || rein_attrs_read(real, "", &a, err) < 0)
+	if (rein_tick(store, ret_begin, err) < 0 || rein_attrs_read(real, "", &a, err) < 0)
 		return -err->code;
-	*ret_begin = fp.ctime_ns;
 	if (own_upper(upper, &a, err) < 0)
 		return -err->code;
 	/* somebody else's, which we may not write to; as its owner in the box the command could, and nobody commit it */

@@ -61,6 +61,14 @@ struct rein_tx {
 /* NULL dir: $REIN_STATE, else $XDG_STATE_HOME/rein, else ~/.local/state/rein. Made 0700. */
 int rein_state_open(const char *dir, struct rein_state *ret, struct rein_err *err);
 void rein_state_done(struct rein_state *s);
+/* What a filesystem makes of transactions: found by trying, and nothing is left. dir is any directory to keep a state in. */
+struct rein_place_facts {
+	bool staged;  /* the private layer lies elsewhere: a commit copies first */
+	bool seconds; /* its times are whole seconds: one is let pass in a run, and one in a commit */
+};
+int rein_place_try(const char *dir, const char *real, struct rein_place_facts *ret, struct rein_err *err);
+/* Is nothing of ours on the filesystem of real but what lies in the state? */
+bool rein_place_none(const struct rein_state *s, const char *real);
 /* The directory rein_state_open would take; the caller owns it. */
 int rein_state_path(char **ret, struct rein_err *err);
 
