@@ -193,10 +193,11 @@ static void take_back_attempt(const struct rein_tx *t, const struct rein_changes
 		rein_put_back(t, c, &ignored);
 }
 
-static void refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
+static bool refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
 			 bool forward)
 {
 	struct rein_err ignored = {0};
+	bool any = false;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
@@ -213,28 +214,31 @@ static void refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d,
 			continue;
 		rein_moved_note(moved, known, &now);
 		*known = now;
+		any = true;
 	}
+	return any;
 }
 
 /*
  * A way there and back leaves everything as it was but the ctimes. Where nothing else differs the
- * fingerprints follow; an outsider's change stays one.
+ * fingerprints follow; an outsider's change stays one. What cannot be written down (a full disk) would be
+ * taken for such a change ever after.
  */
-static void refresh_back(const struct rein_state *s, const struct rein_tx *t,
-			 const struct rein_op_dirs *d, struct rein_changes *c, bool forward)
+static int refresh_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
+			struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	auto_(rein_changes_done) struct rein_changes whole = {0};
 	bool has_own = t->state != REIN_TX_RUNNING; /* beside the chosen ones */
-	struct rein_err ignored = {0};
 	struct rein_moved moved;
+	bool any;
 
-	if (has_own && rein_tx_changes(t, &whole, &ignored) < 0)
-		return;
+	if (has_own && rein_tx_changes(t, &whole, err) < 0)
+		return -err->code;
 	rein_moved_open(s, &moved);
-	refresh_list(&moved, d, c, forward);
-	refresh_list(&moved, d, &whole, forward);
+	any = refresh_list(&moved, d, c, forward);
+	any |= refresh_list(&moved, d, &whole, forward);
 	rein_moved_close(s, &moved);
-	rein_tx_save_changes(t, has_own ? &whole : c, true, &ignored);
+	return any ? rein_tx_save_changes(t, has_own ? &whole : c, true, err) : 0;
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -243,7 +247,7 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, struct r
 {
 	struct rein_err why = *err, second = {0};
 
-	if (carry_out(ops, d, !forward, true, &second) < 0) {
+	if (carry_out(ops, d, !forward, true, &second) < 0 || refresh_back(s, t, d, c, forward, &second) < 0) {
 		/* the journal stays: the next command tries again ([T3]) */
 		*err = why;
 		err->code = REIN_E_FAILED; /* no conflict that leaves everything as it was */
@@ -252,7 +256,6 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, struct r
 				       "it is tried again on the next command",
 				       t->id, second.msg);
 	}
-	refresh_back(s, t, d, c, forward);
 	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
 		return rein_err_errno(err, "remove the journal of %s", t->id);
 	*err = why;
@@ -602,9 +605,9 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0)) {
 		struct rein_err second = {0};
 
-		if (carry_out(&ops, &d, !forward, true, &second) < 0)
+		if (carry_out(&ops, &d, !forward, true, &second) < 0 ||
+		    refresh_back(s, &t, &d, &c, forward, &second) < 0)
 			return rein_err_prefix(err, "recover transaction %s", id);
-		refresh_back(s, &t, &d, &c, forward);
 		if (unlinkat(s->journal_fd, id, 0) < 0)
 			return rein_err_errno(err, "remove '%s'", id);
 		take_back_attempt(&t, &c);
