@@ -262,22 +262,7 @@ print(sorted(n for i, n in socket.if_nameindex()))'
 }
 
 @test "message queues work, and are the box's own" {
-	cat >"$T/mq.py" <<-'END'
-	import ctypes, os, sys
-	c = ctypes.CDLL(None, use_errno=True)
-	def must(rc):
-	    if rc < 0:
-	        sys.exit(os.strerror(ctypes.get_errno()))
-	    return rc
-	name = b"/rein-test-" + sys.argv[1].encode()
-	q = must(c.mq_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600, None))
-	must(c.mq_send(q, b"hello", 5, 1))
-	text = ctypes.create_string_buffer(8192)
-	n = must(c.mq_receive(q, text, 8192, None))
-	print(text.raw[:n].decode())
-	if len(sys.argv) < 3:
-	    must(c.mq_unlink(name))
-	END
+	queue_program >"$T/mq.py"
 	python3 "$T/mq.py" "$$" || skip "this machine has none"
 	eq works hello "$(rein run -q --discard -- python3 "$T/mq.py" "$$")"
 	eq works hello "$(rein run -q --discard -- python3 "$T/mq.py" "$$" leave)"

@@ -110,3 +110,23 @@ until_true() {
 	for ((i = 0; i < end; i++)); do "$@" && return 0; sleep 0.05; done
 	return 1
 }
+
+# queue_program: in Python, a message through a POSIX queue and back; with a second word the queue is left behind
+queue_program() {
+	cat <<-'END'
+	import ctypes, os, sys
+	c = ctypes.CDLL(None, use_errno=True)
+	def must(rc):
+	    if rc < 0:
+	        sys.exit(os.strerror(ctypes.get_errno()))
+	    return rc
+	name = b"/rein-test-" + sys.argv[1].encode()
+	q = must(c.mq_open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600, None))
+	must(c.mq_send(q, b"hello", 5, 1))
+	text = ctypes.create_string_buffer(8192)
+	n = must(c.mq_receive(q, text, 8192, None))
+	print(text.raw[:n].decode())
+	if len(sys.argv) < 3:
+	    must(c.mq_unlink(name))
+	END
+}
