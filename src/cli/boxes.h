@@ -10,8 +10,6 @@
 #include "sandbox/live.h"
 #include "sandbox/orders.h"
 
-#define REIN_NO_ENGINE {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}}
-
 /* Say who may not run, by rein stop, and how that is taken back. Returns how many there are. */
 size_t rein_tell_stopped(const struct rein_engine *e);
 /* One that is in force, as an object of a list: of rein safe and rein start. */

@@ -398,7 +398,7 @@ int rein_cli_diff(int argc, char **argv)
 {
 	struct rein_diff d = {.context = 3};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	auto_strlist struct rein_strlist paths = {0};

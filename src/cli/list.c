@@ -13,8 +13,6 @@
 #include "engine/execs.h"
 #include "engine/refused.h"
 
-#define NO_ENGINE {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}}
-
 struct log_args {
 	uint64_t count;
 	bool all, ids;
@@ -120,7 +118,7 @@ int rein_cli_log(int argc, char **argv)
 {
 	struct log_args a = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_list_done) struct rein_tx_list l = {0};
 	auto_free const struct rein_tx **v = NULL;
 	struct rein_err err = {0};
@@ -168,7 +166,7 @@ int rein_cli_show(int argc, char **argv)
 	auto_(rein_execs_done) struct rein_execs execs = {0};
 	auto_(rein_refused_done) struct rein_refused refused = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	auto_buf struct rein_buf sum = REIN_BUF(4096);
@@ -253,7 +251,7 @@ static void print_choices(const struct rein_engine *e, const struct rein_tx **v,
 int rein_cli_status(int argc, char **argv)
 {
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_list_done) struct rein_tx_list l = {0};
 	auto_free const struct rein_tx **v = NULL;
 	struct rein_err err = {0};
@@ -301,7 +299,7 @@ int rein_cli_gc(int argc, char **argv)
 {
 	struct gc_args a = {200, 30 * 86400ull * REIN_NS_PER_S, 10ull << 30, false};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = NO_ENGINE;
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	struct rein_gc_result r = {0};
 	struct rein_err err = {0};
 	int first, status;

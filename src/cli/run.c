@@ -291,7 +291,7 @@ int rein_cli_run(int argc, char **argv)
 {
 	auto_(args_done) struct run_args a = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_run_done) struct rein_run r = {.tx = {.dirfd = -1}};
 	struct rein_run_opts o;
 	struct rein_err err = {0};
@@ -299,7 +299,7 @@ int rein_cli_run(int argc, char **argv)
 	int first, status;
 
 	rein_ui_outlive_readers();
-	if (rein_verb_begin("run", argc, argv, &a, &common, &first, &e, &status))
+	if (rein_verb_begin("run", argc, argv, &a, &common, &first, NULL, &status))
 		return status;
 	if (first >= argc || !*argv[first]) { /* "$COMMAND" of nothing */
 		rein_err_set(&err, REIN_E_USAGE, "no command: rein run -- COMMAND [ARG...]");
@@ -308,6 +308,9 @@ int rein_cli_run(int argc, char **argv)
 	rein_streams_for_command();
 	if (fill(&a, argv + first, &o, &err) < 0)
 		return rein_fail_last(&err, common.json);
+	rein_engine_start_box(&e, &o);
+	if (rein_verb_open("run", &common, &e, &status))
+		return status;
 	asker = (struct rein_asker){.engine = &e,
 				    .argv = argv + first,
 				    .environment = a.environment,

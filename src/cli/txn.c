@@ -126,7 +126,7 @@ int rein_cli_commit(int argc, char **argv)
 {
 	auto_(args_done) struct commit_args a = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	struct rein_err err = {0}, ignored = {0};
@@ -193,7 +193,7 @@ int rein_cli_discard(int argc, char **argv)
 {
 	struct discard_args a = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	struct rein_err err = {0};
@@ -241,7 +241,7 @@ static int reverse(const char *verb, unsigned wanted, int argc, char **argv, enu
 {
 	auto_(reverse_args_done) struct reverse_args a = {0};
 	struct rein_common common = {0};
-	auto_(rein_engine_done) struct rein_engine e = {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
+	auto_(rein_engine_done) struct rein_engine e = REIN_NO_ENGINE;
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	struct rein_err err = {0};

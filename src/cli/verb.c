@@ -74,26 +74,30 @@ static void tell_stuck(const struct rein_engine *e)
 		 rein_ui(stderr, REIN_YELLOW), e->stuck.msg, rein_ui_off(stderr), rein_ui_path(id));
 }
 
+int rein_verb_open(const char *name, const struct rein_common *common, struct rein_engine *engine, int *status)
+{
+	struct rein_err err = {0};
+
+	if (rein_engine_open(engine, &err) < 0) {
+		explain_if_inside(&err);
+		*status = fail(rein_verb_find(name), &err, common->json);
+		return 1;
+	}
+	if (engine->recovered)
+		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
+			 engine->recovered == 1 ? "" : "s");
+	if (engine->stuck.code)
+		tell_stuck(engine);
+	return 0;
+}
+
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, struct rein_engine *engine, int *status)
 {
-	const struct rein_verb *verb = rein_verb_find(name);
-	struct rein_err err = {0};
-
 	rein_may_master_own_files();
-	if (rein_verb_parse(verb, argc, argv, target, common, first, status))
+	if (rein_verb_parse(rein_verb_find(name), argc, argv, target, common, first, status))
 		return 1;
-	if (engine && rein_engine_open(engine, &err) < 0) {
-		explain_if_inside(&err);
-		*status = fail(verb, &err, common->json);
-		return 1;
-	}
-	if (engine && engine->recovered)
-		rein_say("finished %d transaction%s that was interrupted", engine->recovered,
-			 engine->recovered == 1 ? "" : "s");
-	if (engine && engine->stuck.code)
-		tell_stuck(engine);
-	return 0;
+	return engine ? rein_verb_open(name, common, engine, status) : 0;
 }
 
 const char *rein_change_path(const struct rein_tx *t, const struct rein_change *x)

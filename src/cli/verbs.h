@@ -42,7 +42,7 @@ extern const struct rein_opt rein_run_opts_table[], rein_diff_opts[], rein_commi
 	rein_start_opts[], rein_kill_opts[], rein_attach_opts[], rein_safe_opts[], rein_policy_opts[], rein_classify_opts[];
 
 /*
- * The beginning every verb shares: options parsed, --help answered, engine open. 0: go on with
+ * The beginning every verb shares: options parsed, --help answered, engine, if any, open. 0: go on with
  * operands argv[*first..argc); 1: done, *status is the exit status.
  */
 int rein_verb_begin(const char *name, int argc, char **argv, void *target, struct rein_common *common,
@@ -56,6 +56,8 @@ int rein_verb_begin(const char *name, int argc, char **argv, void *target, struc
 int rein_patterns_meant(const struct rein_tx *t, const struct rein_changes *c, struct rein_strlist *globs,
 			struct rein_err *err);
 
+/* Of it, the engine alone. */
+int rein_verb_open(const char *name, const struct rein_common *common, struct rein_engine *engine, int *status);
 /* Of it, the options and --help alone. */
 int rein_verb_parse(const struct rein_verb *verb, int argc, char **argv, void *target, struct rein_common *common,
 		    int *first, int *status);

@@ -72,26 +72,32 @@ char *rein_engine_box_program(void)
 	return rein_strdup(REIN_LIBEXECDIR "/rein-box");
 }
 
+void rein_engine_start_box(struct rein_engine *e, const struct rein_run_opts *o)
+{
+	struct rein_err later = {0};
+
+	if (o->backend)
+		return;
+	e->box_program = rein_engine_box_program();
+	if (e->box_program)
+		rein_box_open(o->net, e->box_program, &e->ahead, &later);
+}
+
 int rein_engine_open(struct rein_engine *e, struct rein_err *err)
 {
-	*e = (struct rein_engine){.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}};
 	if (rein_state_open(NULL, &e->state, err) < 0)
 		return -err->code;
-	e->box_program = rein_engine_box_program();
-	if (!e->box_program) {
-		rein_engine_done(e);
+	if (!e->box_program)
+		e->box_program = rein_engine_box_program();
+	if (!e->box_program)
 		return rein_err_nomem(err);
-	}
 	e->recovered = rein_tx_recover(&e->state, &e->stuck, err);
-	if (e->recovered < 0) {
-		rein_engine_done(e);
-		return -err->code;
-	}
-	return 0;
+	return e->recovered < 0 ? -err->code : 0;
 }
 
 void rein_engine_done(struct rein_engine *e)
 {
+	rein_box_close(take_ptr(e->ahead));
 	rein_state_done(&e->state);
 	rein_free(take_ptr(e->box_program));
 }
@@ -479,12 +485,13 @@ int rein_engine_run(struct rein_engine *e, const struct rein_run_opts *o, struct
 {
 	struct rein_err ignored = {0};
 
-	*ret = (struct rein_run){.tx = {.dirfd = -1}};
+	*ret = (struct rein_run){.tx = {.dirfd = -1}, .box = take_ptr(e->ahead)};
 	/*
 	 * Its namespaces are made while we look at the policy and at the trees: whatever network the
 	 * policy gives it is in one of its own, as it is without a policy.
 	 */
-	if ((o->backend || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) && prepare(e, o, ret, err) == 0 &&
+	if ((o->backend || ret->box || rein_box_open(o->net, e->box_program, &ret->box, err) == 0) &&
+	    prepare(e, o, ret, err) == 0 &&
 	    rein_engine_admit_(e, o, ret, err) == 0 && open_tx(e, o, ret, err) == 0 &&
 	    execute(e, o, ret, err) == 0) {
 		if (rein_engine_effects(e, ret, err) == 0) {

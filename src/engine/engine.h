@@ -32,10 +32,21 @@ struct rein_engine {
 	int recovered;	   /* transactions a crash had left, finished now */
 	struct rein_err stuck; /* one that could not be finished, if any */
 	struct rein_pool *pool; /* boxes made ahead; the caller's, or NULL */
+	struct rein_box *ahead; /* of the run to come, or NULL */
 };
+
+#define REIN_NO_ENGINE {.state = {.fd = -1, .txn_fd = -1, .journal_fd = -1}}
+
+struct rein_run_opts;
 
 /* The caller's; NULL: no memory. */
 char *rein_engine_box_program(void);
+/*
+ * Before it is opened, by whoever will run o in it: making a box's namespaces takes longest of all, and the state is
+ * opened meanwhile. What fails here is tried again, and told, where the box is needed.
+ */
+void rein_engine_start_box(struct rein_engine *e, const struct rein_run_opts *o);
+/* Of one that is REIN_NO_ENGINE; rein_engine_done is the caller's, also after a failure. */
 int rein_engine_open(struct rein_engine *e, struct rein_err *err);
 void rein_engine_done(struct rein_engine *e);
 

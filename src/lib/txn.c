@@ -89,7 +89,9 @@ static int new_handle(struct rein_txn **ret, struct rein_err *err)
 	if (!t)
 		return rein_err_nomem(err);
 	t->run.tx.dirfd = -1;
+	t->engine = (struct rein_engine)REIN_NO_ENGINE;
 	if (rein_engine_open(&t->engine, err) < 0) {
+		rein_engine_done(&t->engine);
 		rein_free(t);
 		return -err->code;
 	}

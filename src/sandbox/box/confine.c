@@ -222,8 +222,6 @@ void box_confine(struct box *box)
 		box_step_failed(box, REIN_STEP_NNP, 0);
 	if (p->flags & REIN_PLAN_LANDLOCK)
 		enforce_landlock(box);
-	if (box->private.queues >= 0)
-		close(box->private.queues);
 	install_filter(box);
 	/* Nobody in the box may look into pid 1, though it has the same user id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

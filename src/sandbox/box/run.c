@@ -533,6 +533,9 @@ void box_run(struct box *box)
 	pass_signal(box, &box->early, command);
 	/* Nothing of ours may keep the command's streams open: their ends are seen outside. */
 	close_range(0, 2, 0);
+	/* a mount that goes has the kernel wait for all processors: the command need not */
+	if (box->private.queues >= 0)
+		close(box->private.queues);
 	for (;;) {
 		struct signalfd_siginfo si[16];
 		int wait_ms = until_sample(box, &due_ms);
