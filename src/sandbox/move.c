@@ -94,20 +94,24 @@ static int names_read(int dir, struct names *ret)
 /*
  * Open a directory of the tree: itself, not what is mounted on it or what it points to [M2]. *ret_st
  * is what it was before: rename(2) does not ask for rights over what is inside the directory it moves,
- * so if its owner lacks some they are added; narrow() takes them back.
+ * so if its owner lacks some they are added; narrow() takes them back. By descriptor: somebody in the box may put
+ * a link in its place at any moment, which would lead from our root and not from the box's.
  */
 static int open_dir(int parent, const char *name, struct stat *ret_st)
 {
+	auto_close int at = sys_openat2(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW,
+					RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+	char self[64];
 	struct stat st;
 
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (at < 0 || fstat(at, &st) < 0)
 		return -1;
-	if (S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
-		fchmodat(parent, name, (st.st_mode & 07777) | 0700, 0);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	if ((st.st_mode & 0700) != 0700)
+		chmod(self, (st.st_mode & 07777) | 0700);
 	if (ret_st)
 		*ret_st = st;
-	return sys_openat2(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-			   RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+	return openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void narrow(int dir, const struct stat *st)

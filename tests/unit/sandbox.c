@@ -11,11 +11,14 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -464,6 +467,53 @@ static void move_refuses_like_the_kernel(void **state)
 	assert_int_equal(count_names(t->fd), 3);
 }
 
+/* At the nth stop of a process that moves d, at a system call: what a program in the box could have done just then. */
+static bool swap_at(const struct tree *t, unsigned n, const char *target)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0)
+			_exit(1);
+		raise(SIGSTOP);
+		rein_move_dir(t->fd, "d", t->fd, "n", &plain);
+		_exit(0);
+	}
+	for (unsigned i = 0;; i++) {
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (!WIFSTOPPED(status))
+			return i > n;
+		if (i == n && unlinkat(t->fd, "d/x", AT_REMOVEDIR) == 0)
+			assert_int_equal(symlinkat(target, t->fd, "d/x"), 0);
+		assert_int_equal(ptrace(PTRACE_SYSCALL, pid, 0, 0), 0);
+	}
+}
+
+/* Who moves has more rights than who is in the box, and another root: a link must not lead its chmod(2) anywhere. */
+static void move_follows_no_link(void **state)
+{
+	struct tree *t = *state;
+	char target[96];
+	struct stat st;
+	bool more = true;
+	unsigned n;
+
+	put_file(t->fd, "victim", "x");
+	snprintf(target, sizeof(target), "%s/victim", t->path);
+	for (n = 0; more; n++) {
+		assert_int_equal(mkdirat(t->fd, "d", 0700), 0);
+		assert_int_equal(mkdirat(t->fd, "d/x", 0077), 0);
+		more = swap_at(t, n, target);
+		tree_remove(t->fd, "d");
+		tree_remove(t->fd, "n");
+		assert_int_equal(fstatat(t->fd, "victim", &st, 0), 0);
+		assert_int_equal(st.st_mode & 07777, 0640);
+	}
+	assert_true(n > 20);
+}
+
 static void move_exchanges(void **state)
 {
 	struct tree *t = *state;
@@ -580,6 +630,7 @@ int main(void)
 		cmocka_unit_test(plan_refuses_a_root_in_something_hidden),
 		cmocka_unit_test_setup_teardown(move_keeps_everything, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_refuses_like_the_kernel, tree_make, tree_done),
+		cmocka_unit_test_setup_teardown(move_follows_no_link, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(move_exchanges, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(exchange_brings_back_what_it_cannot_finish, tree_make, tree_done),
 		cmocka_unit_test_setup_teardown(exchange_brings_back_what_it_cannot_finish, tree_make_in_memory, tree_done),
