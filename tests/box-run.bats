@@ -118,6 +118,13 @@ host() { $as sh -c "$1"; }
 	[[ "$output" == *K* ]]
 	[ "$(cat "$top/kept/n")" = new ]
 	[ ! -e scratch/n ]
+	# what was looked at, and became a link since: not what that leads to
+	host "ln -s $top/kept ../link; ln -s $top ../way"
+	for source in "$top/link" "$top/way/kept"; do
+		run box -S "$ws/scratch=$source" -- cat scratch/k
+		[ "$status" -eq 125 ]
+		[[ "$output" == *"symbolic link"* ]]
+	done
 }
 
 @test "roots inside roots, and outside" {

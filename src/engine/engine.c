@@ -122,6 +122,7 @@ void rein_run_done(struct rein_run *r)
 	rein_strlist_done(&r->hide);
 	rein_strlist_done(&r->scratch);
 	rein_strlist_done(&r->hide_names);
+	rein_strlist_done(&r->socket_sources);
 	rein_network_done(r);
 	rein_credentials_done(r);
 	rein_judgement_done(&r->judged);
@@ -138,29 +139,34 @@ static int check_files(const struct rein_run *r, const char *option, const struc
 
 		if (!full)
 			return rein_err_nomem(err);
-		if (rein_view_way(&r->view, option, full, err) < 0)
+		if (rein_view_way(&r->view, option, full, NULL, err) < 0)
 			return -err->code;
 	}
 	return 0;
 }
 
 /* In a directory that nobody can enter it would be there for nothing. */
-static int check_socket(const struct rein_view *v, const char *path, struct rein_err *err)
+static int add_socket(struct rein_run *r, const char *path, struct rein_err *err)
 {
+	const struct rein_view *v = &r->view;
+	char real[PATH_MAX];
+
 	for (size_t i = 0; i < v->npaths; i++)
 		if (v->paths[i].access == REIN_PATH_HIDE && rein_path_within(path, v->paths[i].path))
 			return rein_err_set(err, REIN_E_USAGE,
 					    "'%s' lies inside '%s', which is hidden: show all of that with --ro '%s', or "
 					    "let the socket be elsewhere",
 					    path, v->paths[i].path, v->paths[i].path);
-	return rein_view_way(v, "--allow-socket", path, err);
+	if (rein_view_way(v, "--allow-socket", path, real, err) < 0)
+		return -err->code;
+	return rein_strlist_add(&r->socket_sources, real) < 0 ? rein_err_nomem(err) : 0;
 }
 
 /* What else is named by its path, and would be somebody else's choice behind a link in a tree. */
-static int check_ways(const struct rein_run_opts *o, const struct rein_run *r, struct rein_err *err)
+static int check_ways(const struct rein_run_opts *o, struct rein_run *r, struct rein_err *err)
 {
 	for (size_t i = 0; i < o->sockets.n; i++)
-		if (check_socket(&r->view, o->sockets.v[i], err) < 0)
+		if (add_socket(r, o->sockets.v[i], err) < 0)
 			return -err->code;
 	if (check_files(r, "--env-file", &o->env_file, err) < 0)
 		return -err->code;

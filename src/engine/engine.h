@@ -117,6 +117,7 @@ struct rein_run {
 	struct rein_policy *policy;
 	struct rein_policy_settings settings; /* of the policy */
 	struct rein_strlist rw, ro, hide, scratch, hide_names; /* the options and the policy together */
+	struct rein_strlist socket_sources; /* where the options' sockets are */
 	struct rein_strlist keep; /* the policy's: not written to, and seen only if nothing hides it */
 	enum rein_net net; /* the options and the policy together; and its rules */
 	struct rein_net_policy network;

@@ -163,6 +163,7 @@ static int launch(const struct rein_engine *e, const struct rein_run_opts *o, st
 		.watch_links = r->links,
 		.network = r->network,
 		.sockets = o->sockets.v,
+		.socket_sources = r->socket_sources.v,
 		.nested = o->nested,
 		.caps = o->caps,
 		.timeout_ns = o->timeout_ns,

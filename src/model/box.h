@@ -98,6 +98,7 @@ struct rein_box_spec {
 	bool watch_links; /* a root has files with several names: keep them together */
 	struct rein_net_policy network; /* for the gate */
 	char *const *sockets;		/* local sockets of the host that are to be seen; NULL: none */
+	char *const *socket_sources;	/* where each of them is, without a link on the way */
 	bool nested;	/* allow new user namespaces inside */
 	uint64_t caps;	/* capabilities kept (only as root, inside an identity user namespace) */
 	uint64_t timeout_ns, idle_timeout_ns; /* 0: none */

@@ -312,17 +312,18 @@ static int add_bundle(struct rein_planitems *l, const struct rein_plan_setup *se
 /* Local sockets of the host that were named; all others are hidden or out of sight. */
 static int add_named_sockets(struct rein_planitems *l, const struct rein_box_spec *spec, struct rein_err *err)
 {
-	for (char *const *s = spec->sockets; s && *s; s++) {
+	for (size_t i = 0; spec->sockets && spec->sockets[i]; i++) {
+		const char *name = spec->sockets[i], *source = spec->socket_sources[i];
 		struct stat st;
 
-		if (stat(*s, &st) < 0 || !S_ISSOCK(st.st_mode))
-			return rein_err_set(err, REIN_E_INVALID, "'%s' is not a local socket", *s);
+		if (lstat(source, &st) < 0 || !S_ISSOCK(st.st_mode))
+			return rein_err_set(err, REIN_E_INVALID, "'%s' is not a local socket", name);
 		if (rein_planitems_add_(
 			    l,
 			    (struct rein_planitem){.kind = REIN_MOUNT_BIND,
 						   .flags = REIN_MOUNT_FILE | REIN_MOUNT_RDONLY | REIN_MOUNT_SINGLE,
-						   .target = *s,
-						   .source = *s},
+						   .target = name,
+						   .source = source},
 			    err) < 0)
 			return -err->code;
 	}

@@ -88,9 +88,10 @@ void rein_view_done(struct rein_view *v);
 
 /*
  * A path that an option names may lead through no symbolic link in a tree: whoever may change the tree may have put it
- * there, and would say what is shown, written or listened to. path is absolute.
+ * there, and would say what is shown, written or listened to. path is absolute. ret, of PATH_MAX, may be NULL: where it
+ * leads, without any link; empty if nothing is there.
  */
-int rein_view_way(const struct rein_view *v, const char *option, const char *path, struct rein_err *err);
+int rein_view_way(const struct rein_view *v, const char *option, const char *path, char *ret, struct rein_err *err);
 
 /* Between the files of this module. */
 int rein_view_note_(struct rein_view *v, bool always, const char *fmt, ...) REIN_PRINTF(3, 4);

@@ -217,10 +217,14 @@ int rein_viewitems_trees_(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->nitems; i++) {
 		const struct rein_viewitem *it = &p->items[i];
+		char real[PATH_MAX];
 
-		if (rein_view_way(p->v, option_of[it->kind], it->given, p->err) < 0 ||
+		if (rein_view_way(p->v, option_of[it->kind], it->given, real, p->err) < 0 ||
 		    (it->kind == REIN_VIEW_RW && !it->is_dir && check_file(p, it) < 0))
 			return -p->err->code;
+		if (*real && !rein_streq(real, it->path))
+			return rein_err_set(p->err, REIN_E_BUSY, "%s '%s' led to '%s' and leads to '%s' now: somebody changes it; try again",
+					    option_of[it->kind], it->given, it->path, real);
 	}
 	return 0;
 }

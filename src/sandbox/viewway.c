@@ -61,11 +61,13 @@ static int step(struct way *w)
 	return 0;
 }
 
-int rein_view_way(const struct rein_view *v, const char *option, const char *path, struct rein_err *err)
+int rein_view_way(const struct rein_view *v, const char *option, const char *path, char *ret, struct rein_err *err)
 {
 	struct way w = {.v = v, .at = "/"};
 	int rc = 0;
 
+	if (ret)
+		*ret = '\0';
 	errno = ENAMETOOLONG;
 	if ((size_t)snprintf(w.rest, sizeof(w.rest), "%s", path) >= sizeof(w.rest))
 		rc = -1;
@@ -76,6 +78,8 @@ int rein_view_way(const struct rein_view *v, const char *option, const char *pat
 		return 0;
 	if (rc < 0)
 		return rein_err_errno(err, "%s '%s'", option, path);
+	if (ret)
+		memcpy(ret, w.at, sizeof(w.at));
 	return rc == 0 ? 0
 		       : rein_err_set(err, REIN_E_USAGE,
 				      "%s '%s': '%s' is a symbolic link in a tree that may change, so whoever changes it says what is "

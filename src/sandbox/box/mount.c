@@ -133,17 +133,26 @@ static int overlay(struct box *box, uint32_t index, const struct rein_plan_mount
 	return fd;
 }
 
+/*
+ * Of the host's tree, at a way without links: what rein looked at may have become one meanwhile, by a commit of another
+ * box, and would lead to whatever that one chose.
+ */
 static int bind_source(const struct box *box, uint32_t index, const struct rein_plan_mount *m)
 {
 	bool single = m->flags & REIN_MOUNT_SINGLE;
 	uint64_t attributes = SYS_MOUNT_TAME | (m->flags & REIN_MOUNT_RDONLY ? MOUNT_ATTR_RDONLY : 0);
-	int fd = sys_mount_clone(AT_FDCWD, rein_plan_str(box->plan, m->source),
-				 single ? 0 : AT_RECURSIVE);
+	int at = sys_openat2(AT_FDCWD, rein_plan_str(box->plan, m->source), O_PATH,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd = at < 0 ? -1 : sys_mount_clone(at, "", AT_EMPTY_PATH | (single ? 0 : AT_RECURSIVE));
 
-	if (fd < 0 && m->flags & REIN_MOUNT_OPTIONAL)
+	if (fd < 0 && m->flags & REIN_MOUNT_OPTIONAL && errno != ELOOP) {
+		if (at >= 0)
+			close(at);
 		return -1;
+	}
 	if (fd < 0 || sys_mount_restrict(fd, "", attributes, !single) < 0)
 		box_step_failed(box, REIN_STEP_BIND, index);
+	close(at);
 	return fd;
 }
 
