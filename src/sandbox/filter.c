@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/auto.h"
@@ -60,16 +61,21 @@ static void emit_return(struct writer *w, uint32_t value)
 	emit(w, BPF_RET | BPF_K, value, 0, 0);
 }
 
-/* The low half of an argument: all that the calls checked here look at. */
-static void emit_load_arg(struct writer *w, unsigned n)
+static void emit_load_half(struct writer *w, unsigned n, bool high)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	size_t low = 0;
+	size_t at = high ? 4 : 0;
 #else
-	size_t low = 4;
+	size_t at = high ? 0 : 4;
 #endif
 	emit(w, BPF_LD | BPF_W | BPF_ABS,
-	     (uint32_t)(offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + low), 0, 0);
+	     (uint32_t)(offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + at), 0, 0);
+}
+
+/* The low half of an argument: all that most calls checked here look at. */
+static void emit_load_arg(struct writer *w, unsigned n)
+{
+	emit_load_half(w, n, false);
 }
 
 /* One value that decides: if the accumulator equals it, return. */
@@ -170,6 +176,30 @@ static void emit_socket(struct writer *w)
 	emit_return(w, RET_ERRNO(EPROTONOSUPPORT));
 }
 
+/*
+ * Programs that handle secrets forbid themselves cores, and give up where they cannot: they are told that it is done,
+ * and it is. resource, limit: which argument says what is limited, and points to the new limit if there is to be one;
+ * limit < 0: there always is.
+ */
+static void emit_rlimit(struct writer *w, unsigned resource, int limit)
+{
+	if (w->options->no_cores) {
+		emit_load_arg(w, resource);
+		emit(w, BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 1, 0);
+		emit_return(w, SECCOMP_RET_ALLOW);
+		if (limit >= 0) {
+			emit_load_half(w, (unsigned)limit, false);
+			emit(w, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+			emit_return(w, RET_ERRNO(0));
+			emit_load_half(w, (unsigned)limit, true);
+			emit_case(w, 0, SECCOMP_RET_ALLOW);
+		}
+		emit_return(w, RET_ERRNO(0));
+	} else {
+		emit_return(w, SECCOMP_RET_ALLOW);
+	}
+}
+
 static void emit_socketpair(struct writer *w)
 {
 	emit_load_arg(w, 0);
@@ -238,6 +268,12 @@ static void emit_action(struct writer *w, enum rein_filter_action action)
 		break;
 	case REIN_FILTER_SOCKETPAIR:
 		emit_socketpair(w);
+		break;
+	case REIN_FILTER_SETRLIMIT:
+		emit_rlimit(w, 0, -1);
+		break;
+	case REIN_FILTER_PRLIMIT:
+		emit_rlimit(w, 1, 2);
 		break;
 	default:
 		emit_return(w, RET_ERRNO(EPERM));

@@ -21,6 +21,7 @@ struct rein_filter_options {
 	bool watch;  /* and what changes files, as sandbox/watch.h lists it */
 	bool files;  /* and what opens, makes or removes them */
 	bool told;   /* so are sockets that are refused: the box has a network of its own */
+	bool no_cores; /* the limit on cores stays as it is, whatever the command says */
 };
 
 struct rein_filter {
@@ -43,6 +44,8 @@ enum rein_filter_action {
 	REIN_FILTER_IOCTL,
 	REIN_FILTER_SOCKET,
 	REIN_FILTER_SOCKETPAIR,
+	REIN_FILTER_SETRLIMIT,
+	REIN_FILTER_PRLIMIT,
 	REIN_FILTER_RENAME,
 	REIN_FILTER_EXEC,
 	REIN_FILTER_WATCH,

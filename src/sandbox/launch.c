@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sandbox/console.h"
+#include "sandbox/cores.h"
 #include "sandbox/door.h"
 #include "sandbox/executor.h"
 #include "sandbox/explain.h"
@@ -81,6 +82,8 @@ static uint32_t plan_flags(const struct rein_box_spec *spec)
 		flags |= REIN_PLAN_NOTIFY;
 	if (!spec->nested)
 		flags |= REIN_PLAN_LANDLOCK;
+	if (rein_cores_start_program())
+		flags |= REIN_PLAN_NO_CORES;
 	return flags;
 }
 
@@ -94,7 +97,8 @@ static int make_plan(struct session *s, struct rein_err *err)
 					      .watch = s->spec->watch_links,
 					      .files = s->spec->watch_files && setup.flags & REIN_PLAN_NOTIFY,
 					      .told = setup.flags & REIN_PLAN_NOTIFY &&
-						      setup.flags & REIN_PLAN_NETNS};
+						      setup.flags & REIN_PLAN_NETNS,
+					      .no_cores = setup.flags & REIN_PLAN_NO_CORES};
 	struct rein_filter filter;
 
 	if (s->spec->caps && setup.flags & REIN_PLAN_USERNS)

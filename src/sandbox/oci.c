@@ -18,6 +18,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/caller.h"
+#include "sandbox/cores.h"
 #include "sandbox/filter.h"
 #include "sandbox/live.h"
 #include "sandbox/ocirun.h"
@@ -77,7 +78,8 @@ static int make_plan(struct rein_ocirun *s, struct rein_err *err)
 	if (rein_gate_wanted(s->spec))
 		setup.flags |= REIN_PLAN_GATE;
 	if (s->backend->executor)
-		setup.flags |= REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK;
+		setup.flags |= REIN_PLAN_CONTAINED | REIN_PLAN_LANDLOCK |
+			       (rein_cores_start_program() ? REIN_PLAN_NO_CORES : 0);
 	else
 		setup.flags |= setup.flags & REIN_PLAN_GATE ? REIN_PLAN_HOLDER : REIN_PLAN_IDENTITY;
 	if (notify) {
@@ -88,6 +90,7 @@ static int make_plan(struct rein_ocirun *s, struct rein_err *err)
 						       .files = s->spec->watch_files,
 						       .told = setup.flags & REIN_PLAN_NETNS};
 	}
+	options.no_cores = setup.flags & REIN_PLAN_NO_CORES;
 	if (s->backend->executor)
 		rein_relay_prepare(&s->console.relay, &setup);
 	if (s->spec->idle_timeout_ns)

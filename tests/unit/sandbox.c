@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -111,6 +112,20 @@ static void filter_says_what_the_table_says(void **state)
 	assert_int_equal(ask(&f, native, SYS_keyctl, 0, 0, 0), E(EPERM));
 	assert_int_equal(ask(&f, native, SYS_unshare, CLONE_NEWCGROUP, 0, 0), E(EPERM));
 	assert_int_equal(ask(&f, native, SYS_clone3, 0, 0, 0), E(ENOSYS));
+	/* cores: as the command likes, or not at all; others of its limits are its own */
+	assert_int_equal(ask(&f, native, SYS_prlimit64, 0, RLIMIT_CORE, 8), SECCOMP_RET_ALLOW);
+	assert_true(rein_filter_build(&(struct rein_filter_options){.no_cores = true}, &f));
+	assert_int_equal(ask(&f, native, SYS_setrlimit, RLIMIT_CORE, 8, 0), E(0));
+	assert_int_equal(ask(&f, native, SYS_setrlimit, RLIMIT_CORE | 1ull << 32, 8, 0), E(0));
+	assert_int_equal(ask(&f, native, SYS_setrlimit, RLIMIT_STACK, 8, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f, native, SYS_prlimit64, 7, RLIMIT_CORE, 8), E(0));
+	assert_int_equal(ask(&f, native, SYS_prlimit64, 7, RLIMIT_CORE, 1ull << 32), E(0));
+	assert_int_equal(ask(&f, native, SYS_prlimit64, 7, RLIMIT_CORE, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask(&f, native, SYS_prlimit64, 7, RLIMIT_NOFILE, 8), SECCOMP_RET_ALLOW);
+#ifdef __x86_64__
+	assert_int_equal(ask(&f, AUDIT_ARCH_I386, 75, RLIMIT_CORE, 8, 0), E(0));
+	assert_int_equal(ask(&f, AUDIT_ARCH_I386, 340, 0, RLIMIT_CORE, 8), E(0));
+#endif
 	/* what changes files: opened for reading, and names, only where files are watched */
 	assert_true(rein_filter_build(&(struct rein_filter_options){.notify = true, .watch = true}, &f));
 	assert_int_equal(ask(&f, native, SYS_openat, 0, 0, O_WRONLY), SECCOMP_RET_USER_NOTIF);

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -163,6 +164,20 @@ static void enforce_landlock(struct box *box)
 }
 
 /*
+ * At a limit of one byte, and at no other, the kernel runs no program on a crash: core(5). Where even the hard limit is
+ * nothing it cannot be set; those programs are told of it, and keep nothing.
+ */
+static void forbid_cores(const struct box *box)
+{
+	const uint64_t one[2] = {1, 1};
+	uint64_t was[2];
+
+	if (syscall(SYS_prlimit64, 0, RLIMIT_CORE, 0, was) < 0 ||
+	    (was[1] && syscall(SYS_prlimit64, 0, RLIMIT_CORE, one, 0) < 0))
+		box_step_failed(box, REIN_STEP_CORES, 0);
+}
+
+/*
  * WAIT_KILLABLE_RECV (Linux 5.19): once rein has picked a notification up, only a fatal signal may
  * interrupt the caller; otherwise a rename that was carried out would be asked for twice. Without it
  * no listener: renames of old directories then answer EXDEV, as overlayfs does by itself.
@@ -222,7 +237,9 @@ void box_confine(struct box *box)
 		box_step_failed(box, REIN_STEP_NNP, 0);
 	if (p->flags & REIN_PLAN_LANDLOCK)
 		enforce_landlock(box);
-	install_filter(box);
+	if (p->flags & REIN_PLAN_NO_CORES)
+		forbid_cores(box);
+	install_filter(box); /* which keeps that limit */
 	/* Nobody in the box may look into pid 1, though it has the same user id. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		box_step_failed(box, REIN_STEP_NNP, 0);

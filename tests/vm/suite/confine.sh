@@ -116,7 +116,26 @@ gate_lets_through_what_is_named() {
 	has hello < ../got
 }
 
+cores() {
+	sleep 1 # nobody waits for that program
+	find /dev/shm -name 'core-*' | wc -l
+}
+
+# Whatever the command says of its limit: the program for cores is started by a crash outside, by none in a box.
+crashes_start_nothing_outside() {
+	before=$(cores)
+	sh -c 'kill -SEGV $$' || true
+	outside=$(cores)
+	[ "$outside" -gt "$before" ]
+	ends 139 rein run --approve --discard -q -- sh -c 'kill -SEGV $$'
+	ends 139 rein run --approve --discard -q -- sh -c 'ulimit -c unlimited && kill -SEGV $$'
+	ends 134 rein run --approve --discard -q -- python3 -c 'import os, resource
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.abort()'
+	[ "$(cores)" -eq "$outside" ]
+}
+
 cases control_groups_keep_limits doctor_agrees memory_hog_ends fork_bomb_ends disk_filler_ends time_ends \
 	what_stays_below_is_let_be pauses_and_resumes stops_everything watches_each_execution \
-	gate_lets_through_what_is_named
+	gate_lets_through_what_is_named crashes_start_nothing_outside
 finish
