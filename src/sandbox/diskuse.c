@@ -59,7 +59,8 @@ static void add_dir(int fd, unsigned depth, char *names, struct rein_diskuse *u)
 			u->closed |= errno != ENOENT;
 			continue;
 		}
-		u->bytes += (uint64_t)st.st_blocks * 512;
+		/* all names of a file are somewhere here: each has its part of the file */
+		u->bytes += (uint64_t)st.st_blocks * 512 / (S_ISDIR(st.st_mode) || !st.st_nlink ? 1 : st.st_nlink) + REIN_DISKUSE_NAME;
 		if (names)
 			add_attrs(dirfd(d), e->d_name, names, u);
 		if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > u->largest)

@@ -19,6 +19,7 @@
 #define PICTURE_NS (500 * 1000000ull)
 #define COUNT_NS   (10 * 1000000ull) /* processes, where nobody tells that one was refused */
 #define CLOSE_NS   (2 * 1000000ull)  /* when so many run that as many more would be too many */
+#define NAME_NS	   2000		     /* of a processor: no file is made in less */
 
 static uint64_t limit(const struct rein_keeper *k, enum rein_limit what)
 {
@@ -229,6 +230,7 @@ static void walk(struct rein_keeper *k, uint64_t written)
 	rein_diskuse_walk(k->spec, &u);
 	k->walked_bytes = u.bytes > k->base_bytes ? u.bytes - k->base_bytes : 0;
 	k->walked_written = written;
+	k->walked_cpu_ns = k->cpu_ns;
 	k->walked_free = u.free;
 	k->closed = u.closed;
 	if (limit(k, REIN_LIMIT_FILE) && u.largest > limit(k, REIN_LIMIT_FILE))
@@ -253,7 +255,7 @@ static void count_closed(struct rein_keeper *k)
 /*
  * A walk is dear, so it is made only when the box could have reached its limit since the last one:
  * when its processes wrote that much, or that much space is gone (writes through memory are not
- * counted). Space that is gone and was not found by name is looked for among open and mapped files. And never
+ * counted), or it had the time to make that many empty files. Space that is gone and was not found by name is looked for among open and mapped files. And never
  * so often that all this takes more than a tenth of the time.
  */
 static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
@@ -269,6 +271,7 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 		return;
 	rein_diskuse_free(k->spec, &u);
 	if (written - k->walked_written >= left ||
+	    (k->cpu_ns - k->walked_cpu_ns) / NAME_NS * REIN_DISKUSE_NAME >= left ||
 	    (k->walked_free > u.free && k->walked_free - u.free >= left)) {
 		walk(k, written);
 		count_disk(k, k->walked_bytes + tmpfs);

@@ -34,7 +34,7 @@ struct rein_keeper {
 	uint64_t memory_sum;	       /* for the average */
 	uint64_t cpu_ns;	       /* the most that was seen: what nobody waits for vanishes again */
 	/* disk: what the last walk found and where the counters stood; see keep.c */
-	uint64_t base_bytes, walked_bytes, walked_written, walked_free, base_free, walk_not_before_ns;
+	uint64_t base_bytes, walked_bytes, walked_written, walked_cpu_ns, walked_free, base_free, walk_not_before_ns;
 	bool closed; /* the walk did not see everything */
 	uint64_t output_bytes; /* told by whoever carries it */
 	bool ahead; /* who looks comes before all others */

@@ -190,6 +190,32 @@ f = tempfile.NamedTemporaryFile(dir="/dev/shm"); os.setxattr(f.name, "user.a", b
 	done
 }
 
+@test "limit disk: names cost something too, on every filesystem; and a file with several counts once" {
+	cat >"$T/flood.py" <<-'END'
+	import os, sys, time
+	for i in range(int(sys.argv[1])):
+	    if i % 1000 == 0: os.mkdir("d%d" % i)
+	    os.mknod("d%d/%d" % (i - i % 1000, i))
+	time.sleep(float(sys.argv[2]))
+	END
+	run timeout 30 rein run --approve --limit disk=6M -- python3 "$T/flood.py" 15000 20
+	hit disk
+	run -0 rein run -q --discard --limit disk=20M -- sh -c 'head -c 15M /dev/zero >f; for i in 1 2 3 4; do ln f g$i; done; sleep 0.3'
+	is_root || return 0
+	local fs
+	for fs in xfs btrfs; do
+		need "mkfs.$fs is missing" command -v "mkfs.$fs"
+		need "kernel: no $fs here" grep -qw "$fs" /proc/filesystems
+		rm -f "$T/image"
+		truncate -s 300M "$T/image"
+		"mkfs.$fs" -q "$T/image"
+		# shellcheck disable=SC2016
+		run unshare -m sh -ec 'mount --make-rprivate /; mount -o loop "$1" .; cd "$PWD"; shift
+			timeout 30 rein run --approve --limit disk=6M -- python3 "$@"' sh "$T/image" "$T/flood.py" 15000 20
+		hit disk
+	done
+}
+
 @test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
 	hit disk
