@@ -220,6 +220,8 @@ r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT
 check("200 OK" in r.out and r.status == 0 and not r.why and r.net["sent_bytes"] == 200, "a budget that is used up to the byte is not over it", r)
 r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b'G'")])
 check("200 OK" in r.out and ("budget.test", 80, "budget") in r.why and r.net["sent_bytes"] == 200, "one byte more is", r)
+r = box(["--allow-host", "ro.test,ro"], ["curl", "-sS", "--data", "x" * 500, "http://ro.test/x"])
+check(("ro.test", 80, "method") in r.why and r.net["sent_bytes"] == 0 and r.net["hosts"][0]["sent_bytes"] == 0, "what is refused was not sent", r)
 r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
 t = time.time() - t
 check("2000000" in r.out and 1.4 < t < 6, f"bandwidth: 2 MB at 1 MB/s took {t:.1f} s", r)
