@@ -86,6 +86,8 @@ static int parse_one(struct rein_limits *l, char *word, struct rein_err *err)
 					    "'%s' is no value for the limit %s (as in memory=512M, time=5m, "
 					    "cpu=150, processes=64; none takes it back)",
 					    equals + 1, rows[i].name);
+		else if (i == REIN_LIMIT_FREE && l->v[i] == REIN_LIMIT_OFF)
+			l->v[i]--; /* all of it is not none */
 		return 0;
 	}
 	return rein_err_set(err, REIN_E_USAGE,

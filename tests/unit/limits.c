@@ -69,6 +69,8 @@ static void lies_over_a_profile(void **state)
 	assert_true(rein_limits_over(&asked, &profile).v[REIN_LIMIT_FREE] == REIN_LIMIT_OFF);
 	assert_int_equal(rein_limits_parse(&asked, "free=0", &err), 0);
 	assert_true(asked.v[REIN_LIMIT_FREE] == REIN_LIMIT_OFF);
+	assert_int_equal(rein_limits_parse(&asked, "free=18446744073709551615", &err), 0);
+	assert_true(asked.v[REIN_LIMIT_FREE] != REIN_LIMIT_OFF);
 	/* the two times alone need no watching, nor does what every box is watched for */
 	both = (struct rein_limits){.v = {[REIN_LIMIT_TIME] = 1, [REIN_LIMIT_IDLE] = 1, [REIN_LIMIT_FREE] = 1}};
 	assert_false(rein_limits_any(&both));
