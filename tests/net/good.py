@@ -220,6 +220,13 @@ r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT
 check("200 OK" in r.out and r.status == 0 and not r.why and r.net["sent_bytes"] == 200, "a budget that is used up to the byte is not over it", r)
 r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b'G'")])
 check("200 OK" in r.out and ("budget.test", 80, "budget") in r.why and r.net["sent_bytes"] == 200, "one byte more is", r)
+r = box(["--allow-host", "host.rein.internal:7"], ["/usr/bin/python3", "-c", r"""
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(5)
+s.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\4host\4rein\x08internal\0\0\x10\0\1", ("127.0.0.1", 53))
+print("code", s.recv(512)[3] & 15)"""])
+check("code 0" in r.out and not r.seen, "the name of this machine is nobody's business outside, and it is there", r)
 r = box(["--allow-host", "ro.test,ro"], ["curl", "-sS", "--data", "x" * 500, "http://ro.test/x"])
 check(("ro.test", 80, "method") in r.why and r.net["sent_bytes"] == 0 and r.net["hosts"][0]["sent_bytes"] == 0, "what is refused was not sent", r)
 r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
