@@ -259,6 +259,41 @@ for _ in range(3):
 th.join()
 check(said == [b"inside heard hello"] * 3 and "done" in result[0].out, "a published port leads inside", result[0])
 
+# many at once: all are heard, one after the other
+result = []
+th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen(1000)
+for _ in range(401):
+    c, _ = s.accept(); c.sendall(b"hello"); c.close()
+"""])))
+th.start()
+for _ in range(100):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as c:
+            if c.recv(100):
+                break
+    except OSError:
+        pass
+    time.sleep(0.05)
+many, heard = [], 0
+for _ in range(400):
+    c = socket.socket(); c.setblocking(False); c.connect_ex(("127.0.0.1", port)); many.append(c)
+for c in many:
+    c.settimeout(5)
+    try:
+        heard += c.recv(100) == b"hello"
+    except OSError:
+        pass
+    c.close()
+while th.is_alive(): # those it did not hear of
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).recv(100)
+    except OSError:
+        pass
+    th.join(0.05)
+check(heard == 400, f"400 at once to a published port are all heard, not {heard}", result[0])
+
 # one that listens at "localhost", which is ::1 to many
 th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """
 import socket
