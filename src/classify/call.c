@@ -350,7 +350,7 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	struct data d;
 	uint8_t h = 0;
 	struct rein_str cwd = cx->cwd;
-	bool cwd_unknown = cx->cwd_unknown;
+	bool cwd_unknown = cx->cwd_unknown, own_store = cx->own_store;
 
 	if (n == 2 && cmd->style != STYLE_NONE && !reads_program(cmd, io) &&
 	    str_in(v[1].s, "--version -version -V --help -help"))
@@ -370,6 +370,7 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	if (cx->privileged)
 		more_rights(cx, cmd, v[0].at);
 	cx->seen = 0;
+	cx->own_store = server_is_own(cx, &c);
 	if (c.acts & ACT_DRY)
 		cx->dry++;
 	d = handlers[h] ? handlers[h](cx, &c) : default_run(cx, &c);
@@ -388,6 +389,7 @@ struct data run_known(struct ctx *cx, const struct know_cmd *cmd, struct field *
 	if (d.taint & (TAINT_NAMES | TAINT_KEYS) && !keeps_names(cmd))
 		d.taint &= (uint16_t)~(TAINT_NAMES | TAINT_KEYS);
 	cx->seen = seen;
+	cx->own_store = own_store;
 	for (size_t i = 0; i < c.n_got; i++)
 		if (c.got[i].opt->role == ROLE_CWD) {
 			cx->cwd = cwd;

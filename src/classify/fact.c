@@ -61,6 +61,12 @@ static struct rein_fact *slot(struct ctx *cx, const struct rein_fact *f)
 	return NULL;
 }
 
+/* Of a database's client only what it does to the database: it can also run programs, and write files. */
+static bool is_own(const struct ctx *cx, enum rein_fact_kind kind)
+{
+	return cx->own || (cx->own_store && (kind == REIN_FACT_SQL || kind == REIN_FACT_PRIVILEGE));
+}
+
 struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level level,
 		       enum rein_reach reach, struct range at, const char *target,
 		       const char *reason)
@@ -83,9 +89,9 @@ struct rein_fact *fact(struct ctx *cx, enum rein_fact_kind kind, enum rein_level
 		f.level = REIN_LEVEL_SAFE;
 		f.reach = REIN_REACH_READONLY;
 	}
-	if (cx->own && f.level > REIN_LEVEL_RISKY)
+	if (is_own(cx, kind) && f.level > REIN_LEVEL_RISKY)
 		f.level = REIN_LEVEL_RISKY;
-	if (cx->own && f.reach > REIN_REACH_CONTAINED)
+	if (is_own(cx, kind) && f.reach > REIN_REACH_CONTAINED)
 		f.reach = REIN_REACH_CONTAINED;
 	if (cx->remote && f.reach == REIN_REACH_CONTAINED)
 		f.reach = REIN_REACH_IRREVERSIBLE;

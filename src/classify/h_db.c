@@ -191,6 +191,7 @@ static void mongo_code(struct ctx *cx, struct rein_str s, struct range at)
 					     "save(",  "rename", "bulkWrite",  "$out",	 "$merge",
 					     "runCommand", "adminCommand", "load(", "eval"};
 
+	cx->own_store &= !server_changes(s);
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		if (str_has_ci(s, gone[i])) {
 			h_fact(cx, REIN_FACT_SQL, REIN_LEVEL_DESTRUCTIVE, GONE, at, rein_str(gone[i]),

@@ -164,6 +164,7 @@ struct data h_curl(struct ctx *cx, struct call *c)
 	for (size_t i = 0; i + 1 < c->argc; i++)
 		if (str_in(c->argv[i].s, "--unix-socket --abstract-unix-socket"))
 			engine_socket(cx, &c->argv[i + 1], has_body || !str_in(method, "GET HEAD"));
+	cx->by_socket = call_has(c, "--unix-socket") && !server_is_tmp(cx, call_opt(c, "--unix-socket")->val.s);
 	for (size_t i = 0; i < urls.n; i++) {
 		if (urls.v[i].taint & TAINT_SECRET)
 			fact(cx, REIN_FACT_SEND, REIN_LEVEL_DANGEROUS, REIN_REACH_IRREVERSIBLE,
@@ -179,6 +180,7 @@ struct data h_curl(struct ctx *cx, struct call *c)
 			to_file = true;
 		}
 	}
+	cx->by_socket = false;
 	return to_file ? data_known(STR("")) : from_net(cx);
 }
 

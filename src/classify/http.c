@@ -56,7 +56,7 @@ static bool host_is_private(struct rein_str h)
 }
 
 /* This machine: what is said to it is heard by nobody on the way. 127.evil.example is another. */
-static bool host_is_here(struct rein_str h)
+bool host_is_here(struct rein_str h)
 {
 	for (size_t i = 0; str_starts(h, "127.") && i < h.n; i++)
 		if (h.p[i] != '.' && (h.p[i] < '0' || h.p[i] > '9'))
@@ -429,7 +429,7 @@ static void request(struct ctx *cx, struct rein_str method, struct rein_str url,
 void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
 	       bool has_body, struct range at)
 {
-	bool own = cx->act->offline && !cx->remote && host_is_here(split(url).host);
+	bool own = cx->act->offline && !cx->remote && !cx->by_socket && host_is_here(split(url).host);
 
 	cx->own += own;
 	request(cx, method, url, body, has_body, at);

@@ -220,6 +220,8 @@ struct ctx {
 	unsigned privileged;
 	bool lastpipe, extglob;
 	unsigned own; /* what is looked at is said to a service there: its files are judged by what became of them */
+	bool by_socket; /* a request goes through a socket that may be anybody's, whatever its host is called */
+	bool own_store; /* the client of a database that is looked at speaks to one there */
 	bool fetched; /* a tree was downloaded: a repository, an archive */
 	bool over; /* the budget is used up: nothing more is looked at */
 	const char *program;
@@ -504,6 +506,12 @@ void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char 
 void http_scan(struct ctx *cx, struct rein_str method, struct rein_str url, struct rein_str body,
 	       bool has_body, struct range at);
 bool host_is_metadata(struct rein_str host);
+bool host_is_here(struct rein_str host); /* this machine, from within or without a box */
+
+/* server.c */
+bool server_is_tmp(struct ctx *cx, struct rein_str path); /* a socket in the box's own /tmp */
+bool server_is_own(struct ctx *cx, const struct call *c); /* certainly the box's own, and a box without a network */
+bool server_changes(struct rein_str text);		  /* may what a client is told lead it to another? */
 /* A host that is none of those that packages come from: an address of numbers, a name that looks like another. */
 bool url_is_odd(struct rein_str url);
 /* Not encrypted, and not this machine. */

@@ -17,6 +17,20 @@ static const char *environment(struct ctx *cx, struct rein_str name)
 	return found;
 }
 
+bool val_exported(struct ctx *cx, struct rein_str name, struct rein_str *ret)
+{
+	const struct var *v = var_find(cx, name);
+	const char *e = v && v->is_set ? NULL : environment(cx, name);
+
+	if (e)
+		*ret = rein_str(e);
+	else if (v && v->is_set && v->n_vals)
+		*ret = v->n_vals == 1 && !v->vals->absent ? v->vals->s : STR("\001");
+	else
+		return false;
+	return true;
+}
+
 /* A credential may be used, and its name says what it is; its value has no place in a reason or a record. */
 static struct pval from_environment(struct ctx *cx, struct rein_str name, const char *value)
 {

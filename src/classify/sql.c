@@ -664,6 +664,7 @@ void sql_scan(struct ctx *cx, struct rein_str text, struct range at, const char 
 	q->readonly = readonly && !leaves_database(text);
 	/* unless it is told to reach for another */
 	q->file = !mapped && sql_is_file(dialect) && !str_has(text, "://") && !str_has_ci(text, "attach");
+	cx->own_store &= !server_changes(text);
 	if (!mapped) { /* clients only; SQL that comes by itself has none */
 		client_outputs(q);
 		secret_paths(q);

@@ -30,6 +30,8 @@ struct value *val_pick_round(struct ctx *cx, struct rein_str name, struct value 
 
 /* param.c */
 struct pval val_param_value(struct ctx *cx, struct rein_str name);
+/* What a program that is started now finds, as far as it is known; false: no such variable. */
+bool val_exported(struct ctx *cx, struct rein_str name, struct rein_str *ret);
 bool val_is_all(const struct param *m);
 void val_put_param(struct builder *b, const struct param *m, bool quoted);
 

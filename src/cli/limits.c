@@ -55,7 +55,7 @@ void rein_json_limits(struct rein_json *j, const struct rein_box_result *r)
 	rein_json_key(j, "limits");
 	rein_json_open(j, '[');
 	for (enum rein_limit i = 1; i < REIN_LIMIT__MAX; i++) {
-		if (!r->limits.v[i])
+		if (!r->limits.v[i] || r->limits.v[i] == REIN_LIMIT_OFF)
 			continue;
 		rein_json_open(j, '{');
 		rein_json_kstr(j, "name", member(i));
@@ -73,9 +73,9 @@ void rein_json_limits(struct rein_json *j, const struct rein_box_result *r)
 
 void rein_print_hit(const struct rein_box_result *r)
 {
-	rein_more("kept by: %s     more: --limit %s=VALUE, or --limit %s=none",
-		  rein_limit_by_name(r->kept_by[r->hit.what]), rein_limit_name(r->hit.what),
-		  rein_limit_name(r->hit.what));
+	rein_more("kept by: %s     %s: --limit %s=VALUE, or --limit %s=none",
+		  rein_limit_by_name(r->kept_by[r->hit.what]), r->hit.what == REIN_LIMIT_FREE ? "less" : "more",
+		  rein_limit_name(r->hit.what), rein_limit_name(r->hit.what));
 }
 
 void rein_print_kept(const struct rein_box_result *r)
@@ -83,7 +83,7 @@ void rein_print_kept(const struct rein_box_result *r)
 	for (enum rein_limit i = 1; i < REIN_LIMIT__MAX; i++) {
 		char text[48];
 
-		if (!r->limits.v[i])
+		if (!r->limits.v[i] || r->limits.v[i] == REIN_LIMIT_OFF)
 			continue;
 		rein_limit_format(i, r->limits.v[i], text, sizeof(text));
 		rein_say("limit %s %s, kept by: %s", rein_limit_name(i), text,

@@ -113,9 +113,19 @@ int rein_engine_approve(struct rein_run *r, struct rein_err *err)
 	return 0;
 }
 
+/* A directory of the host's in the box's own /tmp: whoever binds a socket there while the box runs is found there. */
+static bool shows_tmp(const struct rein_view *v)
+{
+	for (size_t i = 0; i < v->npaths; i++)
+		if (v->paths[i].access == REIN_PATH_RO && !rein_path_within(v->paths[i].path, v->workspace) &&
+		    (rein_path_within(v->paths[i].path, "/tmp") || rein_path_within(v->paths[i].path, "/var/tmp")))
+			return true;
+	return false;
+}
+
 bool rein_engine_offline_(const struct rein_run_opts *o, const struct rein_run *r)
 {
-	return r->net == REIN_NET_NONE && !o->sockets.n && !r->network.npublish;
+	return r->net == REIN_NET_NONE && !o->sockets.n && !r->network.npublish && !shows_tmp(&r->view);
 }
 
 struct rein_action rein_engine_action_(const struct rein_run_opts *o, const struct rein_run *r, char *const *argv,

@@ -15,12 +15,13 @@
 
 #define FILE_NAME "execs"
 
-static bool judge(struct rein_exec_judge_state *s, struct rein_exec *x)
+/* argv[0] is what it calls itself; what counts is what is executed. */
+static bool judge(struct rein_exec_judge_state *s, struct rein_exec *x, const char *program)
 {
 	const char *argv[REIN_EXEC_WORDS + 1] = {0};
 	struct rein_action a = {.kind = REIN_ACTION_COMMAND,
 				.argv = argv,
-				.argc = x->nwords,
+				.argc = x->nwords ? x->nwords : 1, /* the kernel lets nothing begin without a word */
 				.cwd = s->cwd,
 				.home = getenv("HOME"),
 				.workspace = s->workspace,
@@ -29,13 +30,11 @@ static bool judge(struct rein_exec_judge_state *s, struct rein_exec *x)
 
 	for (uint32_t i = 0; i < x->nwords && i < REIN_EXEC_WORDS; i++)
 		argv[i] = rein_exec_word(x, i);
-	if (!x->nwords)
-		return true;
-	/* argv[0] is what it calls itself; what counts is what is executed */
-	argv[0] = x->path;
+	argv[0] = program;
 	if (rein_judge_action(&s->judgement, s->policy, &a, s->who, &err) < 0)
 		return true; /* the command itself was judged, and the box holds either way */
-	x->level = s->judgement.verdict ? (int)s->judgement.before.level : 0;
+	if (s->judgement.verdict && (int)s->judgement.before.level > x->level)
+		x->level = (int)s->judgement.before.level;
 	return rein_decision_enforced(&s->judgement.before) != REIN_DENY;
 }
 
@@ -48,16 +47,17 @@ bool rein_engine_judge_exec(void *arg, struct rein_exec *x)
 
 	for (uint32_t i = 0; i < x->nwords; i++)
 		n += strlen(x->words + n) + 1;
-	key = rein_checksum(x->words, n) ^ rein_checksum(x->path, strlen(x->path)) << 1;
+	key = rein_checksum(x->words, n) ^ rein_checksum(x->path, strlen(x->path)) << 1 ^
+	      (x->file ? rein_checksum(x->file, strlen(x->file)) << 2 : 0);
 	if (s->cache[key % REIN_EXEC_CACHE].known && s->cache[key % REIN_EXEC_CACHE].key == key) {
 		x->level = s->cache[key % REIN_EXEC_CACHE].level;
 		return !s->cache[key % REIN_EXEC_CACHE].refused;
 	}
-	ok = judge(s, x);
+	ok = judge(s, x, x->path) && (!x->file || judge(s, x, x->file));
 	if (!ok && s->watcher) {
 		char text[160];
 
-		snprintf(text, sizeof(text), "'%.60s' was executed, which the policy denies (%.60s)", x->path,
+		snprintf(text, sizeof(text), "'%.60s' was executed, which the policy denies (%.60s)", x->file ? x->file : x->path,
 			 s->judgement.before.rule ? s->judgement.before.rule : "");
 		rein_engine_violation(s->watcher, REIN_VIOLATION_PERMISSION, text);
 	}

@@ -15,6 +15,7 @@ struct rein_limits rein_limits_of(const struct rein_policy_limits *p)
 		[REIN_LIMIT_TIME] = p->time_ns,
 		[REIN_LIMIT_IDLE] = p->idle_ns,
 		[REIN_LIMIT_OUTPUT] = p->output_bytes,
+		[REIN_LIMIT_FREE] = p->free_bytes < REIN_LIMIT_OFF ? p->free_bytes : REIN_LIMIT_OFF - 1, /* all of it is not none */
 	}};
 }
 

@@ -35,6 +35,7 @@ void rein_execs_add(struct rein_execs *e, const struct rein_exec *x)
 	struct rein_exec copy = *x;
 	size_t size = sizeof(copy) + (x->words ? words_len(x) : 0) + (x->path ? strlen(x->path) : 0);
 
+	copy.file = NULL; /* the judge's alone */
 	e->total++;
 	e->refused += x->refused;
 	if (!x->path || !x->words || e->n >= REIN_EXECS_MAX || e->bytes + size > REIN_EXECS_BYTES ||

@@ -21,7 +21,8 @@
 struct rein_exec {
 	int32_t pid, parent; /* as seen outside */
 	uint64_t at_ns;	     /* since the box began */
-	char *path;	     /* as it was asked for */
+	char *path;	     /* as it was asked for; by a descriptor alone: the file */
+	const char *file;    /* while it is judged: what the path leads to, if that may be another program; else NULL */
 	char *words;	     /* argv, each ended by NUL */
 	uint32_t nwords;
 	int level;    /* enum rein_level; 0: not judged */

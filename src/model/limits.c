@@ -24,6 +24,7 @@ static const struct {
 	[REIN_LIMIT_TIME] = {"time", REIN_UNIT_NS},
 	[REIN_LIMIT_IDLE] = {"idle", REIN_UNIT_NS},
 	[REIN_LIMIT_OUTPUT] = {"output", REIN_UNIT_BYTES},
+	[REIN_LIMIT_FREE] = {"free", REIN_UNIT_BYTES},
 };
 static_assert(ARRAY_SIZE(rows) == REIN_LIMIT__MAX, "a row for every limit");
 
@@ -78,18 +79,20 @@ static int parse_one(struct rein_limits *l, char *word, struct rein_err *err)
 
 		if ((size_t)(equals - word) != n || memcmp(word, rows[i].name, n) != 0)
 			continue;
-		if (rein_streq(equals + 1, "none"))
+		if (rein_streq(equals + 1, "none") || (i == REIN_LIMIT_FREE && rein_streq(equals + 1, "0")))
 			l->v[i] = REIN_LIMIT_OFF;
 		else if (!parse_value(rows[i].unit, equals + 1, &l->v[i]) || !l->v[i])
 			return rein_err_set(err, REIN_E_USAGE,
 					    "'%s' is no value for the limit %s (as in memory=512M, time=5m, "
 					    "cpu=150, processes=64; none takes it back)",
 					    equals + 1, rows[i].name);
+		else if (i == REIN_LIMIT_FREE && l->v[i] == REIN_LIMIT_OFF)
+			l->v[i]--; /* all of it is not none */
 		return 0;
 	}
 	return rein_err_set(err, REIN_E_USAGE,
 			    "'%s' is no limit: NAME=VALUE with memory, cpu, cpu-time, processes, disk, "
-			    "file, open-files, time, idle or output",
+			    "file, open-files, time, idle, output or free",
 			    word);
 }
 
@@ -163,7 +166,10 @@ void rein_limit_hit_text(const struct rein_limit_hit *hit, char *to, size_t size
 
 	rein_limit_format(hit->what, hit->used, used, sizeof(used));
 	rein_limit_format(hit->what, hit->limit, limit, sizeof(limit));
-	snprintf(to, size, "%s limit reached: %s of %s", rows[hit->what].name, used, limit);
+	if (hit->what == REIN_LIMIT_FREE)
+		snprintf(to, size, "the disk is nearly full (%s left, %s are to stay free)", used, limit);
+	else
+		snprintf(to, size, "%s limit reached: %s of %s", rows[hit->what].name, used, limit);
 }
 
 struct rein_limits rein_limits_over(const struct rein_limits *asked, const struct rein_limits *profile)
@@ -172,14 +178,14 @@ struct rein_limits rein_limits_over(const struct rein_limits *asked, const struc
 
 	for (size_t i = 1; i < REIN_LIMIT__MAX; i++)
 		if (asked->v[i])
-			l.v[i] = asked->v[i] == REIN_LIMIT_OFF ? 0 : asked->v[i];
+			l.v[i] = asked->v[i] == REIN_LIMIT_OFF && i != REIN_LIMIT_FREE ? 0 : asked->v[i];
 	return l;
 }
 
 bool rein_limits_any(const struct rein_limits *l)
 {
 	for (size_t i = 1; i < REIN_LIMIT__MAX; i++)
-		if (l->v[i] && i != REIN_LIMIT_TIME && i != REIN_LIMIT_IDLE)
+		if (l->v[i] && i != REIN_LIMIT_TIME && i != REIN_LIMIT_IDLE && i != REIN_LIMIT_FREE)
 			return true;
 	return false;
 }

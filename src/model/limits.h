@@ -24,6 +24,7 @@ enum rein_limit {
 	REIN_LIMIT_TIME,       /* ns */
 	REIN_LIMIT_IDLE,       /* ns */
 	REIN_LIMIT_OUTPUT,     /* bytes on its standard output and error together */
+	REIN_LIMIT_FREE,       /* bytes it leaves free on the disk; 0: REIN_FREE_*, OFF: none */
 	REIN_LIMIT__MAX,
 };
 
@@ -46,9 +47,13 @@ struct rein_limits {
 };
 #define REIN_LIMIT_OFF UINT64_MAX /* asked for: none, whatever a profile says */
 
+/* What a box leaves free if nobody says otherwise: a part of the filesystem, but no more than so much. */
+#define REIN_FREE_PART 50
+#define REIN_FREE_MOST (1ull << 30)
+
 struct rein_limit_hit {
 	enum rein_limit what; /* NONE: none was hit */
-	uint64_t used, limit; /* used: what was seen when it was noticed */
+	uint64_t used, limit; /* used: what was seen when it was noticed; of FREE what was left */
 };
 
 /* Averages and peaks over the run; what could not be seen is 0. */
@@ -71,9 +76,9 @@ int rein_limits_parse(struct rein_limits *l, const char *text, struct rein_err *
 void rein_limit_format(enum rein_limit what, uint64_t value, char *to, size_t size);
 /* "memory limit: 538.2 MiB of 512 MiB" */
 void rein_limit_hit_text(const struct rein_limit_hit *hit, char *to, size_t size);
-/* What was asked for, above what a profile says. */
+/* What was asked for, above what a profile says; of `free` also that there is to be none. */
 struct rein_limits rein_limits_over(const struct rein_limits *asked, const struct rein_limits *profile);
-/* Is there any besides the two times? */
+/* Is there any besides the two times, and the one that every box has? */
 bool rein_limits_any(const struct rein_limits *l);
 
 #endif

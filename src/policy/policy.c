@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdarg.h>
 
+#include "model/limits.h"
 #include "policy/internal.h"
 
 /* Never fails: a remark that finds no memory is a remark less. */
@@ -57,30 +58,38 @@ static uint64_t tighter(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Who leaves more free is the stricter one; and what nobody said is never more than that. */
+static uint64_t freer(uint64_t a, uint64_t b)
+{
+	return b > (a ? a : REIN_FREE_MOST) ? b : a;
+}
+
 static const size_t limit_offsets[] = {
 	offsetof(struct rein_policy_limits, memory_bytes), offsetof(struct rein_policy_limits, disk_bytes),
 	offsetof(struct rein_policy_limits, file_bytes),   offsetof(struct rein_policy_limits, egress_bytes),
 	offsetof(struct rein_policy_limits, time_ns),	   offsetof(struct rein_policy_limits, idle_ns),
 	offsetof(struct rein_policy_limits, cpu_percent),  offsetof(struct rein_policy_limits, processes),
 	offsetof(struct rein_policy_limits, open_files),   offsetof(struct rein_policy_limits, output_bytes),
-	offsetof(struct rein_policy_limits, cpu_time_ns),
+	offsetof(struct rein_policy_limits, cpu_time_ns),  offsetof(struct rein_policy_limits, free_bytes),
 };
 static_assert(ARRAY_SIZE(limit_offsets) == sizeof(struct rein_policy_limits) / sizeof(uint64_t),
 	      "a limit was added");
 
-/* replace: what is given wins; otherwise the smaller one does. */
+/* replace: what is given wins; otherwise the stricter one does. */
 static void join_limits(struct rein_policy_limits *to, const struct rein_policy_limits *more, bool replace)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limit_offsets); i++) {
 		uint64_t *a = (uint64_t *)(void *)((char *)to + limit_offsets[i]);
 		uint64_t b = *(const uint64_t *)(const void *)((const char *)more + limit_offsets[i]);
 
-		if (replace ? b != 0 : true)
-			*a = replace ? b : tighter(*a, b);
+		if (replace)
+			*a = b ? b : *a;
+		else
+			*a = limit_offsets[i] == offsetof(struct rein_policy_limits, free_bytes) ? freer(*a, b) : tighter(*a, b);
 	}
 }
 
-/* As one file would have to say it: a project's word is in force only where it is the smaller one. */
+/* As one file would have to say it: a project's word is in force only where it is the stricter one. */
 void limits_shown(const struct rein_policy *p, struct rein_policy_limits *to)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limit_offsets); i++) {

@@ -123,6 +123,7 @@ struct rein_policy_limits {
 	uint64_t time_ns, idle_ns, cpu_time_ns;
 	uint64_t cpu_percent; /* 100: one processor */
 	uint64_t processes, open_files;
+	uint64_t free_bytes; /* stays free on the disk; 0: as without a policy */
 };
 
 struct rein_policy_settings {

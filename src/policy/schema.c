@@ -273,7 +273,8 @@ static const struct table environment_table = {environment_fields, sizeof(struct
 		{"cpu_time", F_DURATION, offsetof(s, base.cpu_time_ns)},                           \
 		{"cpu", F_U64, offsetof(s, base.cpu_percent)},                                     \
 		{"processes", F_U64, offsetof(s, base.processes)},                                 \
-		{"open_files", F_U64, offsetof(s, base.open_files)}
+		{"open_files", F_U64, offsetof(s, base.open_files)},                               \
+		{"free", F_SIZE, offsetof(s, base.free_bytes)}
 
 static const struct field profile_fields[] = {LIMITS(struct profile, limits), {0}};
 static const struct table profile_table = {profile_fields, sizeof(struct profile), NULL};

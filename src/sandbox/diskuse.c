@@ -59,7 +59,9 @@ static void add_dir(int fd, unsigned depth, char *names, struct rein_diskuse *u)
 			u->closed |= errno != ENOENT;
 			continue;
 		}
-		u->bytes += (uint64_t)st.st_blocks * 512;
+		/* all names of a file are somewhere here: each has its part of the file */
+		if (st.st_ctime >= u->since)
+			u->bytes += (uint64_t)st.st_blocks * 512 / (S_ISDIR(st.st_mode) || !st.st_nlink ? 1 : st.st_nlink) + REIN_DISKUSE_NAME;
 		if (names)
 			add_attrs(dirfd(d), e->d_name, names, u);
 		if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > u->largest)
@@ -122,6 +124,48 @@ void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *re
 		ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
 		if (st.f_type == TMPFS_MAGIC)
 			ret->free += (uint64_t)st.f_ffree * TMPFS_UNIT;
+	}
+}
+
+static uint64_t room_left(const struct statfs *st)
+{
+	uint64_t size = (uint64_t)st->f_blocks * (uint64_t)st->f_bsize, left = (uint64_t)st->f_bavail * (uint64_t)st->f_bsize;
+	uint64_t inodes = st->f_files ? size / (uint64_t)st->f_files * (uint64_t)st->f_ffree : left;
+
+	return inodes < left ? inodes : left;
+}
+
+size_t rein_diskuse_rooms(const struct rein_box_spec *spec, struct rein_room ret[REIN_ROOMS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < spec->nroots + spec->npaths && n < REIN_ROOMS; i++) {
+		const char *path = place(spec, i);
+		struct statfs st;
+		struct stat here;
+		bool known = false;
+
+		if (!path || stat(path, &here) < 0)
+			continue;
+		for (size_t k = 0; k < n && !known; k++)
+			known = ret[k].dev == here.st_dev;
+		if (!known && statfs(path, &st) == 0)
+			ret[n++] = (struct rein_room){here.st_dev, (uint64_t)st.f_blocks * (uint64_t)st.f_bsize, room_left(&st)};
+	}
+	return n;
+}
+
+void rein_diskuse_walk_room(const struct rein_box_spec *spec, dev_t dev, time_t since, struct rein_diskuse *ret)
+{
+	*ret = (struct rein_diskuse){0};
+	for (size_t i = 0; i < spec->nroots + spec->npaths; i++) {
+		const char *path = place(spec, i);
+		struct stat st;
+
+		if (!path || stat(path, &st) < 0 || st.st_dev != dev)
+			continue;
+		ret->since = i < spec->nroots ? 0 : since;
+		add_tree(path, ret);
 	}
 }
 

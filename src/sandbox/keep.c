@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "base/clock.h"
 #include "sandbox/census.h"
-#include "sandbox/diskuse.h"
 #include "sandbox/nameless.h"
 #include "sys/priv.h"
 
@@ -19,6 +19,10 @@
 #define PICTURE_NS (500 * 1000000ull)
 #define COUNT_NS   (10 * 1000000ull) /* processes, where nobody tells that one was refused */
 #define CLOSE_NS   (2 * 1000000ull)  /* when so many run that as many more would be too many */
+#define ROOM_NS	   (100 * 1000000ull) /* how much is free on the disk: the first time */
+#define ROOM_SPEED 4		     /* bytes in a nanosecond: no disk is filled faster */
+#define ROOM_OWN   (16ull << 20)     /* who wrote no more is not the one who fills it */
+#define NAME_NS	   2000		     /* of a processor: no file is made in less */
 
 static uint64_t limit(const struct rein_keeper *k, enum rein_limit what)
 {
@@ -69,6 +73,7 @@ static void assign(struct rein_keeper *k)
 		[REIN_LIMIT_TIME] = REIN_BY_CLOCK,
 		[REIN_LIMIT_IDLE] = REIN_BY_CLOCK,
 		[REIN_LIMIT_OUTPUT] = REIN_BY_CLOCK,
+		[REIN_LIMIT_FREE] = REIN_BY_WATCHING,
 	};
 
 	for (size_t i = 1; i < REIN_LIMIT__MAX; i++)
@@ -77,6 +82,7 @@ static void assign(struct rein_keeper *k)
 		k->by[REIN_LIMIT_TIME] = REIN_BY_CLOCK;
 	if (k->spec->idle_timeout_ns)
 		k->by[REIN_LIMIT_IDLE] = REIN_BY_CLOCK;
+	k->by[REIN_LIMIT_FREE] = limit(k, REIN_LIMIT_FREE) != REIN_LIMIT_OFF ? REIN_BY_WATCHING : REIN_BY_NOBODY;
 }
 
 int rein_keep_init(struct rein_keeper *k, const struct rein_box_spec *spec, struct rein_err *err)
@@ -141,6 +147,12 @@ void rein_keep_start(struct rein_keeper *k, pid_t pid)
 	k->next_ns = k->census_ns = now + (nobody_tells(k) ? COUNT_NS : k->interval_ns);
 	if (k->by[REIN_LIMIT_PROCESSES] == REIN_BY_WATCHING && sched_getscheduler(0) == SCHED_OTHER)
 		k->ahead = come_before_others(0);
+	if (k->by[REIN_LIMIT_FREE]) {
+		k->room.begun = time(NULL);
+		k->room.next_ns = now + ROOM_NS;
+		if (k->room.next_ns < k->next_ns)
+			k->next_ns = k->room.next_ns;
+	}
 	if (limit(k, REIN_LIMIT_DISK)) {
 		/* what a scratch directory or an earlier command of this transaction left there */
 		rein_diskuse_walk(k->spec, &u);
@@ -229,6 +241,7 @@ static void walk(struct rein_keeper *k, uint64_t written)
 	rein_diskuse_walk(k->spec, &u);
 	k->walked_bytes = u.bytes > k->base_bytes ? u.bytes - k->base_bytes : 0;
 	k->walked_written = written;
+	k->walked_cpu_ns = k->cpu_ns;
 	k->walked_free = u.free;
 	k->closed = u.closed;
 	if (limit(k, REIN_LIMIT_FILE) && u.largest > limit(k, REIN_LIMIT_FILE))
@@ -253,7 +266,7 @@ static void count_closed(struct rein_keeper *k)
 /*
  * A walk is dear, so it is made only when the box could have reached its limit since the last one:
  * when its processes wrote that much, or that much space is gone (writes through memory are not
- * counted). Space that is gone and was not found by name is looked for among open and mapped files. And never
+ * counted), or it had the time to make that many empty files. Space that is gone and was not found by name is looked for among open and mapped files. And never
  * so often that all this takes more than a tenth of the time.
  */
 static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
@@ -269,6 +282,7 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 		return;
 	rein_diskuse_free(k->spec, &u);
 	if (written - k->walked_written >= left ||
+	    (k->cpu_ns - k->walked_cpu_ns) / NAME_NS * REIN_DISKUSE_NAME >= left ||
 	    (k->walked_free > u.free && k->walked_free - u.free >= left)) {
 		walk(k, written);
 		count_disk(k, k->walked_bytes + tmpfs);
@@ -282,6 +296,70 @@ static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 	}
 	if (dear)
 		k->walk_not_before_ns = now + 10 * (rein_mono_ns() - now);
+}
+
+/*
+ * Nobody limited this box, and the disk it writes to is everybody's. A part of it stays free: a box that takes most of
+ * what is gone since it began ends there, and one that takes any of it when only half of that part is left. A disk that
+ * was as full as that before can be filled by half of what there was. Looked at from soon after the start on, as most
+ * boxes have ended by then, and the more often the nearer it is.
+ */
+static void room_begins(struct rein_keeper *k, const struct rein_room *rooms, size_t n)
+{
+	uint64_t asked = limit(k, REIN_LIMIT_FREE);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t kept = rooms[i].size / REIN_FREE_PART;
+
+		kept = asked ? asked : kept < REIN_FREE_MOST ? kept : REIN_FREE_MOST;
+		k->room.v[i].kept = kept < rooms[i].free / 2 ? kept : rooms[i].free / 2;
+		k->room.v[i].base = rooms[i].free;
+		k->room.v[i].dev = rooms[i].dev;
+	}
+	k->room.n = n;
+}
+
+/* How much of it is this box's? */
+static uint64_t own_part(struct rein_keeper *k, dev_t dev, uint64_t gone)
+{
+	struct rein_nameless nameless = {0};
+	struct rein_diskuse u;
+
+	rein_diskuse_walk_room(k->spec, dev, k->room.begun, &u);
+	if (k->proc < 0 && k->pid)
+		k->proc = rein_census_open(k->pid);
+	if (k->proc >= 0)
+		rein_nameless_count(k->proc, &nameless);
+	u.bytes += nameless.bytes;
+	return (u.closed || nameless.closed) && gone > u.bytes ? gone : u.bytes;
+}
+
+static void look_at_room(struct rein_keeper *k, uint64_t now)
+{
+	uint64_t spare = UINT64_MAX, wait;
+	struct rein_room rooms[REIN_ROOMS];
+	size_t n;
+
+	if (!k->room.next_ns || now < k->room.next_ns)
+		return;
+	n = rein_diskuse_rooms(k->spec, rooms);
+	if (!k->room.n)
+		room_begins(k, rooms, n);
+	for (size_t i = 0; i < n && i < k->room.n; i++) {
+		uint64_t kept = k->room.v[i].kept, base = k->room.v[i].base, left = rooms[i].free;
+		uint64_t gone = base > left ? base - left : 0, own;
+
+		if (left >= kept) {
+			spare = left - kept < spare ? left - kept : spare;
+			continue;
+		}
+		spare = 0;
+		own = own_part(k, rooms[i].dev, gone);
+		if (own > ROOM_OWN && (own >= gone / 2 || left < kept / 2) && k->hit.what == REIN_LIMIT_NONE)
+			k->hit = (struct rein_limit_hit){REIN_LIMIT_FREE, left, kept};
+	}
+	wait = spare / ROOM_SPEED < WATCH_NS ? WATCH_NS : spare / ROOM_SPEED;
+	k->room.next_ns = n ? now + (wait < PICTURE_NS ? wait : PICTURE_NS) : 0;
 }
 
 static void look_at_all(struct rein_keeper *k, uint64_t now)
@@ -328,8 +406,12 @@ bool rein_keep_look(struct rein_keeper *k, uint64_t now)
 		look_at_all(k, now);
 	} else {
 		k->next_ns = k->census_ns;
-		look_at_processes(k, rein_census_threads(k->proc), now);
+		if (nobody_tells(k))
+			look_at_processes(k, rein_census_threads(k->proc), now);
 	}
+	look_at_room(k, now);
+	if (k->room.next_ns && k->room.next_ns < k->next_ns)
+		k->next_ns = k->room.next_ns;
 	/* looking itself must not become the load */
 	spent = rein_mono_ns() - now;
 	if (now + 20 * spent > k->next_ns)

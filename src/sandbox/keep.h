@@ -17,6 +17,7 @@
 #include "model/box.h"
 #include "model/limits.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/diskuse.h"
 #include "sandbox/plan.h"
 
 struct rein_keeper {
@@ -34,8 +35,17 @@ struct rein_keeper {
 	uint64_t memory_sum;	       /* for the average */
 	uint64_t cpu_ns;	       /* the most that was seen: what nobody waits for vanishes again */
 	/* disk: what the last walk found and where the counters stood; see keep.c */
-	uint64_t base_bytes, walked_bytes, walked_written, walked_free, base_free, walk_not_before_ns;
+	uint64_t base_bytes, walked_bytes, walked_written, walked_cpu_ns, walked_free, base_free, walk_not_before_ns;
 	bool closed; /* the walk did not see everything */
+	struct { /* what is to stay free, see keep.c; n 0: not looked yet */
+		struct {
+			dev_t dev;
+			uint64_t kept, base; /* so much; so much there was */
+		} v[REIN_ROOMS];
+		size_t n;
+		uint64_t next_ns; /* when to look; 0: never */
+		time_t begun;
+	} room;
 	uint64_t output_bytes; /* told by whoever carries it */
 	bool ahead; /* who looks comes before all others */
 };

@@ -67,14 +67,30 @@ static bool never_began(const struct rein_ocirun *s)
 
 #define ALIEN_FAILED 128 /* runsc's own status */
 
-/* A runtime with a kernel of its own says only that it failed. That there is no such command can be seen from here. */
+/* A runtime with a kernel of its own says only that it failed. */
+static bool failed_itself(const struct rein_ocirun *s)
+{
+	return !s->backend->executor && s->why == REIN_BOX_LOST && WIFEXITED(s->status) && WEXITSTATUS(s->status) == ALIEN_FAILED;
+}
+
+/* Why the command that was named by its path could not begin, as it can be seen from here; 0: nothing is wrong with it. */
+static int unfit(const struct rein_ocirun *s)
+{
+	const char *name = s->spec->argv[0];
+	char path[PATH_MAX];
+
+	if (!strchr(name, '/'))
+		return 0;
+	snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : s->spec->cwd, *name == '/' ? "" : "/", name);
+	return access(path, X_OK) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES) ? errno : 0;
+}
+
 static bool not_found(const struct rein_ocirun *s)
 {
 	const char *name = s->spec->argv[0], *dir = rein_plan_str(s->plan, s->plan->search);
 	char path[PATH_MAX];
 
-	if (s->backend->executor || s->why != REIN_BOX_LOST || !WIFEXITED(s->status) ||
-	    WEXITSTATUS(s->status) != ALIEN_FAILED || strchr(name, '/'))
+	if (strchr(name, '/'))
 		return false;
 	for (;; dir++) {
 		size_t n = strcspn(dir, ":");
@@ -91,13 +107,18 @@ static bool not_found(const struct rein_ocirun *s)
 /* Did the executor inside get as far as the command? */
 static int explain(const struct rein_ocirun *s, struct rein_err *err)
 {
+	int why = failed_itself(s) ? unfit(s) : 0;
+
 	if (s->end.kind == REIN_BOX_MSG_FAIL)
 		return rein_explain_step(&s->end, s->plan, err);
 	if (s->end.kind == REIN_BOX_MSG_EXEC)
 		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
 				    s->spec->argv[0],
 				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
-	if (not_found(s))
+	if (why)
+		return rein_err_set(err, why == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s", s->spec->argv[0],
+				    why == ENOENT ? "command not found" : strerror(why));
+	if (failed_itself(s) && not_found(s))
 		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
 	if (never_began(s))
 		return rein_err_set(err, REIN_E_FAILED, "%s could not start the box: it ended with %s %d",

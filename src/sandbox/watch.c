@@ -71,7 +71,8 @@ static int open_path(pid_t pid, int box_root, int dirfd, const char *path, int n
 	}
 	fd = sys_openat2(box_root, path, (uint64_t)(O_PATH | nofollow),
 			 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	if (fd < 0 && errno == ELOOP && named_descriptor(path) >= 0)
+	/* who is outside has no "self" in the box */
+	if (fd < 0 && (errno == ELOOP || errno == ENOENT) && named_descriptor(path) >= 0)
 		fd = rein_caller_open(pid, "fd", named_descriptor(path));
 	return fd;
 }

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include "base/auto.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sandbox/caller.h"
 #include "sandbox/watch.h"
 #include "sys/sys.h"
 
@@ -189,17 +192,45 @@ static int32_t parent_of(pid_t pid)
  * caller's, links on it lead through the box's tree; the last one itself is enough. Whoever changed his root
  * sees other files; he is the box's own and this is for the record.
  */
-static bool is_there(int box_root, pid_t pid, const struct call *c, const struct seccomp_notif *n,
-		     const char *path)
+enum there { ABSENT, THERE, BY_ANOTHER_NAME };
+
+static enum there is_there(int box_root, pid_t pid, int dirfd, const char *path)
 {
-	int dirfd = c->dir < 0 ? AT_FDCWD : (int)n->data.args[c->dir];
+	static const char *const systems[] = {"/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/"};
 	auto_close int fd = -1;
+	struct stat st;
 
 	/* execveat of a descriptor; a process or descriptor by name, which is the caller's own "self" */
 	if (!*path || rein_starts(path, "/proc/") || rein_starts(path, "/dev/fd/"))
-		return true;
+		return BY_ANOTHER_NAME;
 	fd = rein_watch_open(pid, box_root, dirfd, path, true);
-	return fd >= 0 || errno != ENOENT;
+	if (fd < 0)
+		return errno == ENOENT ? ABSENT : THERE;
+	/* what the system calls sh or vi is that, whatever it leads to; many programs are one file there */
+	for (size_t i = 0; i < ARRAY_SIZE(systems); i++)
+		if (rein_starts(path, systems[i]))
+			return THERE;
+	return fstat(fd, &st) == 0 && S_ISLNK(st.st_mode) ? BY_ANOTHER_NAME : THERE;
+}
+
+/* The name of the file itself, or NULL. */
+static char *file_of(int box_root, pid_t pid, int dirfd, const char *path)
+{
+	auto_close int fd = !*path ? rein_caller_open(pid, "fd", dirfd)
+			    : rein_streq(path, "/proc/self/exe")
+				    ? rein_caller_open(pid, "exe", -1)
+				    : rein_watch_open(pid, box_root, dirfd, path, false);
+	char link[sizeof("/proc/self/fd/") + 12], name[PATH_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	if (n <= 0)
+		return NULL;
+	name[n] = '\0';
+	return rein_strdup(name);
 }
 
 int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n, int box_root)
@@ -208,16 +239,28 @@ int rein_watchexec_note(struct rein_watchexec *w, const struct seccomp_notif *n,
 	pid_t pid = (pid_t)n->pid;
 	struct rein_exec x = {.pid = pid, .at_ns = rein_mono_ns() - w->begun_ns};
 	uint64_t pointers[REIN_EXEC_WORDS];
+	auto_free char *file = NULL;
+	enum there there;
 	ssize_t got = -1;
+	int dirfd;
 
 	if (!c || !w->on)
 		return 1;
+	dirfd = c->dir < 0 ? AT_FDCWD : (int)n->data.args[c->dir];
 	x.path = fetch_both(pid, n->data.args[c->path], n->data.args[c->words], pointers,
 			    sizeof(pointers), &got, &x.cut);
-	if (!x.path || !is_there(box_root, pid, c, n, x.path)) {
+	there = x.path ? is_there(box_root, pid, dirfd, x.path) : ABSENT;
+	if (there == ABSENT) {
 		rein_free(x.path);
 		return 1;
 	}
+	if (there == BY_ANOTHER_NAME)
+		file = file_of(box_root, pid, dirfd, x.path);
+	if (file && !*x.path) {
+		rein_free(x.path);
+		x.path = take_ptr(file);
+	}
+	x.file = file;
 	if (got < 0 && n->data.args[c->words])
 		got = fetch(pid, n->data.args[c->words], pointers, sizeof(pointers));
 	fetch_words(pid, pointers, got, c->narrow, &x);

@@ -40,6 +40,11 @@ none_left() {
 		run -42 with "$b" -q --discard -- sh -c 'exit 42'
 		run -127 with "$b" -q --discard -- no-such-command
 		has "$output" "command not found"
+		run -127 with "$b" -q --discard -- sub/no-such-command
+		has "$output" "command not found"
+		: >sub/plain
+		run -126 with "$b" -q --discard -- sub/plain
+		has "$output" "Permission denied"
 		# (with runsc the command is pid 1, which a signal of its own does not end)
 		run -143 with "$b" -q --discard -- sh -c 'sh -c "kill -15 \$\$"; exit $?'
 		if [ "$b" != oci:runsc ]; then

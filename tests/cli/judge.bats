@@ -30,6 +30,29 @@ last() { command rein audit log --json -t "$1" -n 1 | head -1 | field "$2"; }
 	run -121 j -- sh -c 'curl -sf -X POST -d a=b http://localhost.invalid/x'
 }
 
+@test "so may the client of a database, to one that is certainly the box's own" {
+	change='CREATE TABLE t (a int)'
+	for own in '-h localhost' '-h /tmp/pg' 'postgresql://127.0.0.1/x'; do
+		run j -- sh -c "psql $own -c '$change'"
+		eq "status of $own" 2 "$status" # nobody listens, and nobody was asked
+		has "$output" "risky, contained: allowed"
+	done
+	run -121 j -- sh -c "psql -c '$change'"
+	run -121 j -- sh -c "psql -h db.invalid -c '$change'"
+	run -121 j -- sh -c "psql -h /run/postgresql -c '$change'"
+	run -121 j -- sh -c "psql -h $W -c '$change'" # there may be somebody else's
+	run -121 j --net host -- sh -c "psql -h localhost -c '$change'"
+	run -121 j --net restricted --allow-host db.invalid -- sh -c "psql -h localhost -c '$change'"
+	run -121 j --allow-socket "$PWD/s" -- sh -c "psql -h localhost -c '$change'"
+	theirs=$(mktemp -d /tmp/rein-judge.XXXXXX) # a socket of theirs would be found there
+	run j --ro "$theirs" -- sh -c "psql -h $theirs -c '$change'"
+	rmdir "$theirs"
+	eq status 121 "$status"
+	run -121 j -- sh -c "curl -sf --unix-socket $HOME/s -X POST -d a=b localhost/x"
+	run j -- sh -c "curl -sf --unix-socket /tmp/s -X POST -d a=b localhost/x"
+	eq status 7 "$status"
+}
+
 @test "a safe command runs and commits, its level and decision in the one line and on the record" {
 	run --separate-stderr j -- sh -c 'echo 1 >new'
 	eq status 0 "$status"

@@ -190,6 +190,71 @@ f = tempfile.NamedTemporaryFile(dir="/dev/shm"); os.setxattr(f.name, "user.a", b
 	done
 }
 
+@test "limit disk: names cost something too, on every filesystem; and a file with several counts once" {
+	cat >"$T/flood.py" <<-'END'
+	import os, sys, time
+	for i in range(int(sys.argv[1])):
+	    if i % 1000 == 0: os.mkdir("d%d" % i)
+	    os.mknod("d%d/%d" % (i - i % 1000, i))
+	time.sleep(float(sys.argv[2]))
+	END
+	run timeout 30 rein run --approve --limit disk=6M -- python3 "$T/flood.py" 15000 20
+	hit disk
+	run -0 rein run -q --discard --limit disk=20M -- sh -c 'head -c 15M /dev/zero >f; for i in 1 2 3 4; do ln f g$i; done; sleep 0.3'
+	is_root || return 0
+	local fs
+	for fs in xfs btrfs; do
+		need "mkfs.$fs is missing" command -v "mkfs.$fs"
+		need "kernel: no $fs here" grep -qw "$fs" /proc/filesystems
+		rm -f "$T/image"
+		truncate -s 300M "$T/image"
+		"mkfs.$fs" -q "$T/image"
+		# shellcheck disable=SC2016
+		run unshare -m sh -ec 'mount --make-rprivate /; mount -o loop "$1" .; cd "$PWD"; shift
+			timeout 30 rein run --approve --limit disk=6M -- python3 "$@"' sh "$T/image" "$T/flood.py" 15000 20
+		hit disk
+	done
+}
+
+# small SIZE COMMAND...: on a filesystem of that size, where this directory is
+small() {
+	local size=$1; shift
+	run unshare -m sh -ec 'mount --make-rprivate /; mount -t tmpfs -o size="$1" none .; shift; cd "$PWD"; exec timeout 30 "$@"' sh "$size" "$@"
+}
+
+@test "free: a box that fills the disk ends before it is full, without being told to; others there do not" {
+	is_root || skip "mounts"
+	# slow enough to be seen, and whoever finds it full tries again
+	cat >"$T/fill.py" <<-'END'
+	import sys, time
+	mib, pause = int(sys.argv[1]), float(sys.argv[2])
+	with open("full", "wb", buffering=0) as f:
+	    while mib:
+	        try: f.write(b"x" * (1 << 20)); mib -= 1
+	        except OSError: pass
+	        time.sleep(pause)
+	END
+	small 200M rein run --approve -- python3 "$T/fill.py" 400 0.004
+	eq status 122 "$status"
+	has "$output" "the disk is nearly full ("
+	has "$output" "4 MiB are to stay free)"
+	has "$output" "rolled back, nothing was changed"
+	has "$output" "less: --limit free=VALUE, or --limit free=none"
+	# as much as is asked for
+	small 200M rein run --json --limit free=80M -- python3 "$T/fill.py" 150 0.005
+	eq status 122 "$status"
+	has "$output" '"limit":83886080,"kept_by":"watching"}'
+	small 200M rein run -q --discard --limit free=none -- python3 "$T/fill.py" 120 0.001
+	eq status 0 "$status"
+	small 200M rein run -q --discard --limit free=0 -- python3 "$T/fill.py" 120 0.001
+	eq status 0 "$status"
+	# it was that full before, by somebody else; and meanwhile somebody else fills it
+	small 100M sh -c 'head -c 90M /dev/zero >.rein-other; rein run -q --discard -- python3 "$1" 3 0.1' sh "$T/fill.py"
+	eq status 0 "$status"
+	small 400M sh -c '(sleep 0.3; head -c 369M /dev/zero >.rein-other) & rein run -q --discard -- python3 "$1" 25 0.05' sh "$T/fill.py"
+	eq status 0 "$status"
+}
+
 @test "limit disk: what lies where nobody can look counts: closed directories, very deep ones" {
 	run timeout 30 rein run --approve --limit disk=20M -- sh -c 'for i in 1 2 3 4; do mkdir d$i; head -c 15M /dev/zero >d$i/f; chmod 000 d$i; done; sleep 20'
 	hit disk

@@ -562,7 +562,7 @@ small_disk() {
 	local fill='mkdir m; while [ "$i" != 8000 ]; do : >m/a-name-that-makes-the-list-of-changes-a-long-one-$((i += 1)); done; cat /dev/zero >big'
 	is_root || skip "mounts"
 	small_disk size=16m,nr_inodes=20000
-	run -125 rein run -- sh -c "$fill; false"
+	run -125 rein run --limit free=none -- sh -c "$fill; false"
 	has "$output" "cannot be held: make room"
 	run -0 rein log
 	has "$output" "No space left"
@@ -570,7 +570,7 @@ small_disk() {
 	run -0 rein discard @
 	has "$output" "not known"
 	# what is rolled back is gone, and its list with it
-	run -124 rein run --timeout 5s -- sh -c "$fill; sleep 60"
+	run -124 rein run --limit free=none --timeout 5s -- sh -c "$fill; sleep 60"
 	run -0 rein show @
 	q sh -c 'echo 1 >a'
 	eq ls a "$(ls)"

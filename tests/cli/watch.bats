@@ -58,6 +58,39 @@ assert t[1]["argv"][1] == "y" * len(t[1]["argv"][1]) and len(t[1]["argv"][1]) > 
 	hasnt "$(rein show)" "executed"
 }
 
+@test "watch: neither a link of one's own, nor a descriptor, nor no words at all make another program of it" {
+	printf 'version: 1\nrules:\n  - {id: no-counting, match: {program: [wc]}, decide: deny}\n' >"$T/p.yaml"
+	cat >"$T/run.py" <<-'END'
+	import ctypes, os, sys
+	wc = "/usr/bin/" + "cw"[::-1]
+	def link(): os.symlink(wc, "/tmp/ls"); os.execv("/tmp/ls", ["ls"])
+	def relative(): os.symlink(wc, "/tmp/ls"); os.chdir("/tmp"); os.execv("./ls", ["ls"])
+	def descriptor(): os.execve(os.open(wc, os.O_RDONLY), ["ls"], {})
+	def named(): os.execv("/proc/self/fd/%d" % os.open(wc, os.O_RDONLY), ["ls"])
+	def wordless(): ctypes.CDLL(None).execve(wc.encode(), (ctypes.c_char_p * 1)(None), None)
+	try: globals()[sys.argv[1]]()
+	except PermissionError: pass
+	END
+	local how rc
+	for how in link relative descriptor named wordless; do
+		: >"$T/err" # the last one's
+		command rein run -y --json --watch --agent eve -p "$T/p.yaml" -- python3 "$T/run.py" $how 3>&- </dev/null >"$T/out" 2>"$T/err" &
+		until_true 10 grep -q "is paused\|^{" "$T/err"
+		grep -q "is paused" "$T/err" || die "$how: $(cat "$T/out" "$T/err")"
+		rein resume "$(rein ps --json | field boxes.0.id)"
+		rc=0; wait $! || rc=$?
+		eq "status of $how" 122 "$rc"
+		eq "refused of $how" 1 "$(tail -n 1 "$T/err" | field execs.refused)"
+		rein safe --lift --agent eve -q
+	done
+	# what the system's own links are called is what they are
+	run -0 --separate-stderr rein run --json --watch --discard -- python3 -c 'import os
+os.execve(os.open("/bin/true", os.O_RDONLY), ["x"], {})'
+	execs 'assert e["list"][-1]["path"].endswith("/bin/true"), e' <<<"$stderr"
+	printf 'version: 1\nrules:\n  - {id: no-dash, match: {program: [dash]}, decide: deny}\n' >"$T/p.yaml"
+	if [ "$(readlink /bin/sh)" = dash ]; then run -0 rein run -q --watch --discard -p "$T/p.yaml" -- sh -c 'touch x'; fi
+}
+
 @test "watch: a program the policy denies is refused by what it really is" {
 	cat >"$T/p.yaml" <<-'END'
 	version: 1

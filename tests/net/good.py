@@ -220,6 +220,15 @@ r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT
 check("200 OK" in r.out and r.status == 0 and not r.why and r.net["sent_bytes"] == 200, "a budget that is used up to the byte is not over it", r)
 r = box(["--allow-host", "budget.test,up=200"], ["/usr/bin/python3", "-c", EXACT.replace("MORE", "b'G'")])
 check("200 OK" in r.out and ("budget.test", 80, "budget") in r.why and r.net["sent_bytes"] == 200, "one byte more is", r)
+r = box(["--allow-host", "host.rein.internal:7"], ["/usr/bin/python3", "-c", r"""
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(5)
+s.sendto(struct.pack(">6H", 7, 0x100, 1, 0, 0, 0) + b"\4host\4rein\x08internal\0\0\x10\0\1", ("127.0.0.1", 53))
+print("code", s.recv(512)[3] & 15)"""])
+check("code 0" in r.out and not r.seen, "the name of this machine is nobody's business outside, and it is there", r)
+r = box(["--allow-host", "ro.test,ro"], ["curl", "-sS", "--data", "x" * 500, "http://ro.test/x"])
+check(("ro.test", 80, "method") in r.why and r.net["sent_bytes"] == 0 and r.net["hosts"][0]["sent_bytes"] == 0, "what is refused was not sent", r)
 r = box(["--allow-host", "budget.test", "--net-rate", "1M"], sh("curl -sS http://budget.test/bytes/2000000 | wc -c"))
 t = time.time() - t
 check("2000000" in r.out and 1.4 < t < 6, f"bandwidth: 2 MB at 1 MB/s took {t:.1f} s", r)
@@ -249,6 +258,41 @@ for _ in range(3):
         time.sleep(0.05)
 th.join()
 check(said == [b"inside heard hello"] * 3 and "done" in result[0].out, "a published port leads inside", result[0])
+
+# many at once: all are heard, one after the other
+result = []
+th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen(1000)
+for _ in range(401):
+    c, _ = s.accept(); c.sendall(b"hello"); c.close()
+"""])))
+th.start()
+for _ in range(100):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as c:
+            if c.recv(100):
+                break
+    except OSError:
+        pass
+    time.sleep(0.05)
+many, heard = [], 0
+for _ in range(400):
+    c = socket.socket(); c.setblocking(False); c.connect_ex(("127.0.0.1", port)); many.append(c)
+for c in many:
+    c.settimeout(5)
+    try:
+        heard += c.recv(100) == b"hello"
+    except OSError:
+        pass
+    c.close()
+while th.is_alive(): # those it did not hear of
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).recv(100)
+    except OSError:
+        pass
+    th.join(0.05)
+check(heard == 400, f"400 at once to a published port are all heard, not {heard}", result[0])
 
 # one that listens at "localhost", which is ::1 to many
 th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """

@@ -107,7 +107,9 @@ static void fill(struct rein_action *a, const char *kind, char *text)
 	char *sp = strchr(text, ' ');
 
 	*a = (struct rein_action){.kind = REIN_ACTION_COMMAND, .text = text, .text_n = strlen(text)};
-	if (rein_streq(kind, "sql")) {
+	if (rein_streq(kind, "offline")) {
+		a->offline = true;
+	} else if (rein_streq(kind, "sql")) {
 		a->kind = REIN_ACTION_SQL;
 	} else if (rein_streq(kind, "http")) {
 		a->kind = REIN_ACTION_HTTP;

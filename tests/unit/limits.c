@@ -63,8 +63,16 @@ static void lies_over_a_profile(void **state)
 	assert_true(both.v[REIN_LIMIT_MEMORY] == 2ull << 30);
 	assert_true(both.v[REIN_LIMIT_PROCESSES] == 0);
 	assert_true(both.v[REIN_LIMIT_TIME] == 60000000000ull);
-	/* the two times alone need no watching */
-	both = (struct rein_limits){.v = {[REIN_LIMIT_TIME] = 1, [REIN_LIMIT_IDLE] = 1}};
+	/* that there is to be none is told on, where every box has one */
+	assert_int_equal(rein_limits_parse(&asked, "free=none", &err), 0);
+	assert_int_equal(rein_limits_parse(&profile, "free=2G", &err), 0);
+	assert_true(rein_limits_over(&asked, &profile).v[REIN_LIMIT_FREE] == REIN_LIMIT_OFF);
+	assert_int_equal(rein_limits_parse(&asked, "free=0", &err), 0);
+	assert_true(asked.v[REIN_LIMIT_FREE] == REIN_LIMIT_OFF);
+	assert_int_equal(rein_limits_parse(&asked, "free=18446744073709551615", &err), 0);
+	assert_true(asked.v[REIN_LIMIT_FREE] != REIN_LIMIT_OFF);
+	/* the two times alone need no watching, nor does what every box is watched for */
+	both = (struct rein_limits){.v = {[REIN_LIMIT_TIME] = 1, [REIN_LIMIT_IDLE] = 1, [REIN_LIMIT_FREE] = 1}};
 	assert_false(rein_limits_any(&both));
 }
 
@@ -79,6 +87,7 @@ static void tells(void **state)
 		{{REIN_LIMIT_CPU_TIME, 1020000000, 1000000000}, "cpu-time limit reached: 1.02 s of 1 s"},
 		{{REIN_LIMIT_OUTPUT, 1000, 999}, "output limit reached: 1000 bytes of 999 bytes"},
 		{{REIN_LIMIT_TIME, 120000000000, 60000000000}, "time limit reached: 2 min of 1 min"},
+		{{REIN_LIMIT_FREE, 95 << 20, 1 << 30}, "the disk is nearly full (95 MiB left, 1 GiB are to stay free)"},
 	};
 
 	(void)state;

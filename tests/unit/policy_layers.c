@@ -283,8 +283,13 @@ static void test_project_limits(void **state)
 {
 	static const struct {
 		const char *user, *project;
-		uint64_t memory, processes;
+		uint64_t memory, processes, free;
 	} cases[] = {
+		/* what stays free may only become more, also than where nobody said anything */
+		{"", "{free: 1K}", 0, 0, 0},
+		{"", "{free: 2G}", 0, 0, 2ull << 30},
+		{"{free: 3G}", "{free: 2G}", 0, 0, 3ull << 30},
+		{"{free: 100M}", "{profiles: {untrusted: {free: 1K}}, profile: untrusted}", 256 << 20, 32, 100 << 20},
 		{"", "{memory: 64M}", 64 << 20, 0},
 		{"{memory: 128M, processes: 9}", "{memory: 64M, processes: 99}", 64 << 20, 9},
 		{"{memory: 128M}", "{profile: untrusted}", 128 << 20, 32},
@@ -306,6 +311,7 @@ static void test_project_limits(void **state)
 		rein_policy_settings(p, &s);
 		assert_int_equal(s.limits.memory_bytes, cases[i].memory);
 		assert_int_equal(s.limits.processes, cases[i].processes);
+		assert_int_equal(s.limits.free_bytes, cases[i].free);
 		/* and so it is shown */
 		rein_policy_format(p, &b);
 		assert_int_equal(rein_policy_new_empty(&again, &err), 0);
@@ -314,6 +320,7 @@ static void test_project_limits(void **state)
 		rein_policy_settings(again, &s);
 		assert_int_equal(s.limits.memory_bytes, cases[i].memory);
 		assert_int_equal(s.limits.processes, cases[i].processes);
+		assert_int_equal(s.limits.free_bytes, cases[i].free);
 		rein_policy_free(again);
 		rein_policy_free(p);
 	}

@@ -226,7 +226,7 @@ static bool decide(struct gate *g, struct dns_request *r)
 		r->waiter.done = resolved;
 		resolve(g, name, &r->waiter);
 		return true;
-	} else if (may_forward(r->q.type)) {
+	} else if (may_forward(r->q.type) && !rein_streq(r->q.name, REIN_NET_HOST_NAME)) { /* ours: nobody outside knows it */
 		r->forward.done = forwarded;
 		resolve_forward(g, r->q.name, r->q.type, &r->forward);
 		return true;

@@ -250,11 +250,21 @@ static size_t allowance(struct gate *g, struct flow *f, struct lane *l, int from
 	return n;
 }
 
+/* For the report: what left, and what came. */
+static void passed(struct gate *g, struct flow *f, bool up, size_t n)
+{
+	if (f->rule >= 0)
+		*(up ? &g->book.sent : &g->book.received) += n;
+	if (f->host)
+		*(up ? &f->host->sent : &f->host->received) += n;
+}
+
+/* Of what the program sends nothing has left yet, and nothing may: it is only taken from the budget. */
 static void counted(struct gate *g, struct flow *f, bool up, size_t n)
 {
 	meter_count(g, f->rule, up, n);
-	if (f->host)
-		*(up ? &f->host->sent : &f->host->received) += n;
+	if (!up)
+		passed(g, f, up, n);
 }
 
 /* The answer to an upgrade decides what the connection is from then on. It may come in pieces. */
@@ -340,7 +350,7 @@ static enum moved fill(struct gate *g, struct flow *f, struct lane *l, int from,
 	return MOVED;
 }
 
-static enum moved empty(const struct gate *g, struct flow *f, struct lane *l, int to, bool up)
+static enum moved empty(struct gate *g, struct flow *f, struct lane *l, int to, bool up)
 {
 	ssize_t n;
 
@@ -351,6 +361,8 @@ static enum moved empty(const struct gate *g, struct flow *f, struct lane *l, in
 	if (n < 0)
 		return would_block() ? STUCK : ENDED;
 	l->at += (size_t)n;
+	if (up)
+		passed(g, f, up, (size_t)n);
 	return MOVED;
 }
 
@@ -409,6 +421,8 @@ static enum moved splice_lane(struct gate *g, struct flow *f, struct lane *l, in
 		n = splice(l->pipe[0], NULL, to, NULL, l->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 		if (n > 0) {
 			l->piped -= (size_t)n;
+			if (up)
+				passed(g, f, up, (size_t)n);
 			moved = MOVED;
 		} else if (n < 0 && !would_block()) {
 			return ENDED;

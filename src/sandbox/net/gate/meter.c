@@ -65,7 +65,6 @@ void meter_count(struct gate *g, int rule, bool up, size_t n)
 		g->total.sent.used += n;
 		g->meters[rule].sent.used += n;
 	}
-	*(up ? &g->book.sent : &g->book.received) += n;
 	if (g->config->rate)
 		g->rate_left -= n < g->rate_left ? n : g->rate_left;
 }

@@ -5,6 +5,8 @@
  * listens at "localhost" may be at 127.0.0.1 or at ::1 alone: the other is tried when one refuses.
  *
  *	accepted -> asked (for a socket) -> joining (127.0.0.1, then ::1) -> a flow
+ *
+ * While many wait for a socket nobody else is accepted: they wait where the kernel keeps them.
  */
 #include "sandbox/net/gate/gate.h"
 
@@ -27,15 +29,30 @@ struct published {
 	struct published *next;
 };
 
+static void listen_to(struct gate *g, uint32_t events)
+{
+	for (size_t i = 0; i < g->npublished; i++)
+		if (g->published[i].fd >= 0 && g->published[i].events != events)
+			gate_watch(g, &g->published[i], g->published[i].fd, events, publish_ready);
+}
+
+static size_t waiting(const struct gate *g)
+{
+	size_t n = 0;
+
+	for (const struct published *p = g->asked; p; p = p->next)
+		n++;
+	return n;
+}
+
 /* Have a socket made for it; false: it cannot be asked for now. */
 static bool ask(struct gate *g, struct published *p)
 {
 	struct published **last = &g->asked;
-	size_t n = 0;
 
-	for (; *last; last = &(*last)->next)
-		n++;
-	if (n >= WAITING || send(g->sockets[REIN_NETFD_MAKER].fd, "s", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	while (*last)
+		last = &(*last)->next;
+	if (send(g->sockets[REIN_NETFD_MAKER].fd, "s", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return false;
 	p->next = NULL;
 	*last = p;
@@ -59,6 +76,8 @@ void publish_ready(struct gate *g, struct watch *w, uint32_t events)
 		rein_free(p);
 		close(fd);
 	}
+	if (waiting(g) >= WAITING)
+		listen_to(g, 0);
 }
 
 /* -1 with EAGAIN: none now; EMFILE: there was one, but no room for it; any other failure is for good. */
@@ -181,6 +200,8 @@ void publish_made(struct gate *g, struct watch *w, uint32_t events)
 		return;
 	}
 	g->asked = p->next;
+	if (waiting(g) < WAITING / 2)
+		listen_to(g, EPOLLIN);
 	p->server.fd = fd;
 	if (fd < 0 || !join(p, fd)) {
 		give_up(g, p);
