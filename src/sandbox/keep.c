@@ -266,8 +266,9 @@ static void count_closed(struct rein_keeper *k)
 /*
  * A walk is dear, so it is made only when the box could have reached its limit since the last one:
  * when its processes wrote that much, or that much space is gone (writes through memory are not
- * counted), or it had the time to make that many empty files. Space that is gone and was not found by name is looked for among open and mapped files. And never
- * so often that all this takes more than a tenth of the time.
+ * counted), or it had the time to make that many empty files. Space that is gone and was not found by
+ * name is looked for among open and mapped files. And never so often that all this takes more than a
+ * tenth of the time.
  */
 static void look_at_disk(struct rein_keeper *k, uint64_t written, uint64_t now)
 {
