@@ -388,10 +388,10 @@ int rein_live_place(int state_fd, unsigned n, uint64_t wait_ns, int *ret_lock, s
 		if (rc != -REIN_E_BUSY)
 			return rc;
 		if (rein_mono_ns() >= end)
-			return rein_err_set(err, REIN_E_BUSY,
-					    "%u box%s at once %s allowed, and so many are running (rein ps); "
-					    "to wait for one to end: --queue 10m",
-					    n, n == 1 ? "" : "es", n == 1 ? "is" : "are");
+			return rein_err_set(err, REIN_E_BUSY, "%u box%s at once %s allowed, and so many %s (rein ps)%s", n,
+					    n == 1 ? "" : "es", n == 1 ? "is" : "are",
+					    wait_ns ? "were running all the time" : "are running",
+					    wait_ns ? "" : "; to wait for one to end: --queue 10m");
 		nanosleep(&a_while, NULL);
 	}
 }

@@ -496,6 +496,8 @@ end_boxes() { rein stop --all -q >/dev/null; rein start -q >/dev/null; wait; }
 	( sleep 0.5; rein kill "$(boxes | cut -d' ' -f1)" ) 3>&- &
 	run -0 rein run -q --max-boxes 2 --queue 10s -- true
 	run -125 rein run --max-boxes 1 --queue 100ms -- true
+	has "$output" "all the time"
+	hasnt "$output" "--queue"
 	end_boxes
 }
 
