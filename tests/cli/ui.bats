@@ -538,11 +538,6 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 			grep -qE -- "^complete -c rein -n '__rein_at $v'.* -l ${w#--}( |\$)" "$T/rein.fish" || die "fish: rein $v $w"
 		done
 	done < <(all_verbs | grep -v '^audit$')
-	if command -v fish >/dev/null; then
-		fish --no-execute "$T/rein.fish"
-		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein un'")" undo
-		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein audit pr'")" prune
-	fi
 	need "zsh is not installed" command -v zsh
 	zsh -n "$T/_rein"
 	# what it hands to zsh's own functions
@@ -561,6 +556,25 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 		# shellcheck disable=SC2086
 		for w in $(letters_of $v); do grep -qE -- "^\*?$w[+[]" <<<"$o" || die "zsh: rein $v $w"; done
 	done < <(all_verbs | grep -v '^audit$')
+}
+
+@test "completion: fish loads it and completes verbs, options, choices and ids" {
+	local v w id
+	need "fish is not installed" command -v fish
+	rein completion fish >"$T/rein.fish"
+	id=$(held sh -c 'echo 1 >a')
+	# fish_line TEXT: what fish offers there, without the explanations; that it says nothing else is part of it
+	fish_line() { fish --no-config -c 'source "$argv[1]"; complete -C "$argv[2]"' "$T/rein.fish" "$1" 2>&1 | cut -f1; }
+	w=$(fish_line 'rein ')
+	for v in $(verbs); do grep -qx -- "$v" <<<"$w" || die "rein $v: $w"; done
+	w=$(fish_line 'rein audit ')
+	for v in $(audit_verbs); do grep -qx -- "$v" <<<"$w" || die "rein audit $v: $w"; done
+	eq option --on-failure "$(fish_line 'rein run --on-f')"
+	eq choices "commit discard hold" "$(fish_line 'rein run --on-failure ' | sort | tr '\n' ' ' | sed 's/ $//')"
+	eq id "$id" "$(fish_line 'rein commit ')"
+	has "$(fish_line 'rein policy ')" explain
+	eq "a verb of audit" --incremental "$(fish_line 'rein audit verify --inc')"
+	eq "not there" "" "$(fish_line 'rein undo --on-f')"
 }
 
 @test "nobody reads any more: what was begun is done all the same; a list ends quietly" {
