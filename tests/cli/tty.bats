@@ -267,6 +267,27 @@ change_outside() {
 	done
 }
 
+# stopped: until the shell knows that its job is
+stopped='stopped() { until jobs | grep -q Stopped; do sleep 0.05; done; }; set -m'
+
+@test "a job begun in the background has the terminal's settings of when it comes to the front" {
+	# a shell that edits its line has the terminal while the job begins; \r, the key, ends no line then
+	run -0 on_tty "settings=>line\\r" -- bash -c "$stopped"'
+		stty -icanon -echo -icrnl
+		command rein run -- sh -c "read x; stty -a; echo got \$x" & stopped
+		stty icanon echo icrnl; echo the settings; fg'
+	has "$output" " icanon"
+	has "$output" " icrnl"
+	has "$output" "got line"
+	# but what the command has chosen is its own
+	run -0 on_tty "settings=>line\\n" -- bash -c "$stopped"'
+		command rein run -- sh -c "trap \"\" TTOU; stty -icanon -echo; read x; stty -a; echo got \$x" & stopped
+		echo the settings; fg'
+	has "$output" " -icanon"
+	has "$output" " -echo "
+	has "$output" "got line"
+}
+
 @test "lists fit the window" {
 	q sh -c 'echo 1 >a; # a long command line that would not fit into eighty columns of a terminal, would it now, and on it goes'
 	run -0 on_tty -s 70x24 -- env NO_COLOR=1 rein log --no-pager
