@@ -12,7 +12,6 @@
 
 struct rein_console {
 	struct rein_relay relay;
-	bool stopping; /* a SIGTSTP of our own making is pending */
 	bool asked;    /* somebody sent us SIGTSTP, and it was passed on */
 	bool hung_up;  /* the user's terminal is gone */
 	/*

@@ -288,6 +288,22 @@ stopped='stopped() { until jobs | grep -q Stopped; do sleep 0.05; done; }; set -
 	has "$output" "got line"
 }
 
+@test "a job of several processes stops as a whole where it would read in the background, and goes on" {
+	run -0 on_tty "stopped here=>line\\n" -- bash -c "$stopped"'
+		(command rein run -- sh -c "read x; echo got \$x"; echo after it) & stopped
+		echo stopped here; fg'
+	has "$output" "got line"
+	has "$output" "after it"
+}
+
+@test "stopped by its key and later by a signal: both stop it" {
+	run -0 on_tty "in the box=>\\x1a" -- bash -c "$stopped"'
+		command rein run -- sh -c "echo in the box; sleep 1.5; echo slept"; jobs
+		bg >/dev/null; kill -TSTP %1; stopped; echo twice; fg'
+	has "$output" twice
+	has "$output" slept
+}
+
 @test "lists fit the window" {
 	q sh -c 'echo 1 >a; # a long command line that would not fit into eighty columns of a terminal, would it now, and on it goes'
 	run -0 on_tty -s 70x24 -- env NO_COLOR=1 rein log --no-pager
