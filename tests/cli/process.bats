@@ -161,6 +161,25 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	[ ! -e n ]
 }
 
+@test "kill -9 of rein: a run that had changed nothing does not wait, and is not in the way of what does" {
+	local id pid command
+	id=$(held sh -c 'echo m >m')
+	for command in 'echo ready; exec sleep 60' 'echo n >n; rm n; echo ready; exec sleep 60'; do
+		command rein run --approve --commit -q -- sh -c "$command" >"$T/out" 3>&- &
+		pid=$!
+		until_true 5 grep -q ready "$T/out"
+		kill -9 $pid
+		wait $pid 2>/dev/null || true
+		: >"$T/out"
+		eq "$command" "$id" "$(rein log --ids --state held)"
+		eq state discarded "$(state_of @)"
+		has "$(rein show --json @ | field reason)" interrupted
+	done
+	has "$(rein diff)" "created m"
+	rein commit -q
+	eq m m "$(cat m)"
+}
+
 @test "kill -9 of rein: what it did waits for a workspace that is not there, and no mode hides it" {
 	local pid id
 	command rein run --approve --commit -q -- sh -c 'echo n >n; mkdir d; echo s >d/s; chmod 0 d; echo ready; exec sleep 60' >"$T/out" 3>&- &
