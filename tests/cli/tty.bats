@@ -263,8 +263,16 @@ change_outside() {
 		has "$output" " icanon"
 		has "$output" " echo "
 		eq "$sig" held "$(state_of @)"
+		eq "$sig" "nobody has answered" "$(rein show --json @ | field reason)"
 		rein discard -q
 	done
+	# how it ended is known, and what a rule says of it
+	run on_tty -- sh -c '
+		(until stty -a </dev/tty | tr "\n" " " | grep -q " opost.* -icanon"; do sleep 0.05; done; kill "$(cat pid)") &
+		env --default-signal sh -c "echo \$\$ >pid; exec rein run -- sh -c \"echo 1 >a; sleep 0.2; exit 7\""'
+	eq exit 7 "$(rein show --json @ | field exit)"
+	eq reason "the command failed" "$(rein show --json @ | field reason)"
+	hasnt "$(rein show)" "took 0 ms"
 }
 
 # stopped: until the shell knows that its job is
