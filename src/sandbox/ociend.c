@@ -94,9 +94,7 @@ static int explain(const struct rein_ocirun *s, struct rein_err *err)
 	if (s->end.kind == REIN_BOX_MSG_FAIL)
 		return rein_explain_step(&s->end, s->plan, err);
 	if (s->end.kind == REIN_BOX_MSG_EXEC)
-		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
-				    s->spec->argv[0],
-				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+		return rein_explain_command(s->end.sys, s->spec->argv[0], err);
 	if (not_found(s))
 		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
 	if (never_began(s))

@@ -21,6 +21,13 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	run -126 rein run -- /
 	printf '#!/no/such/interpreter\n' >script && chmod +x script
 	run -127 rein run -- ./script
+	has "$output" "./script: there is no /no/such/interpreter, which its first line names"
+	printf '#! /bin/sh\r\nexit 0\r\n' >script
+	run -127 rein run -- ./script
+	has "$output" "its lines end as on Windows"
+	mkdir secrets && mv script secrets && printf '#!/bin/sh\n' >secrets/script
+	run -127 rein run -- secrets/script
+	has "$output" "secrets/script: it is there, but hidden in the box"
 	run -125 rein run
 	run -125 rein run --bogus -- true
 }
