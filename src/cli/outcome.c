@@ -133,6 +133,14 @@ static const char *out_of_reach(const struct rein_run *r)
 	return NULL;
 }
 
+void rein_outcome_ways(const struct rein_run *r)
+{
+	const bool ours = !*r->judged.missing; /* to commit */
+
+	rein_more("look: rein diff %s     %s%s%sdrop: rein discard %s", r->tx.id, ours ? "keep: rein commit " : "",
+		  ours ? r->tx.id : "", ours ? "     " : "", r->tx.id);
+}
+
 void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o, enum rein_fate d,
 			 const char *rest, bool verbose)
 {
@@ -175,9 +183,7 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 		}
 		if (*r->judged.missing)
 			rein_more("%s", r->judged.missing);
-		rein_more("look: rein diff %s     %s%s%sdrop: rein discard %s", r->tx.id,
-			  *r->judged.missing ? "" : "keep: rein commit ", *r->judged.missing ? "" : r->tx.id,
-			  *r->judged.missing ? "" : "     ", r->tx.id);
+		rein_outcome_ways(r);
 	}
 	if (*rest)
 		rein_more("the rest is held as %s", rest);

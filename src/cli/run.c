@@ -220,6 +220,11 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 {
 	if (err->code != REIN_E_CONFLICT) {
 		rein_fail(err, false);
+		/* (who stopped it, or put it into safe mode, has said so there) */
+		if (r->tx.state == REIN_TX_HELD && err->code != REIN_E_STOPPED) {
+			rein_more("%s, and what it did is held: %s", rein_outcome_end(r), r->tx.id);
+			rein_outcome_ways(r);
+		}
 	} else {
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r), r->tx.id);
 		rein_print_conflicts(&r->tx, &r->changes, err);
