@@ -346,6 +346,28 @@ for i in range(8): time.sleep(0.5); print(i, flush=True)"
 	eq "as the caller has it" 1024 "$(ulimit -s 1024; rein run -q -- sh -c 'ulimit -s')"
 }
 
+@test "too few open files for rein are refused with what to do; the command may have them, and boxes can be stopped" {
+	local how
+	echo 1 >f
+	for how in "-n 12" "-n 20" "-S -n 20"; do
+		# shellcheck disable=SC2016
+		run -125 bash -c 'ulimit $1; rein run --commit -- sh -c "echo 2 >f"' x "$how"
+		has "$output" "rein: open files are limited to ${how##* } here, and rein needs 32 (ulimit -n 1024)"
+		run -125 bash -c 'ulimit $1; rein log --json' x "$how"
+		has "$output" '"error":{'
+	done
+	bash -c 'ulimit -n 20; rein stop --all'
+	rein start
+	eq unchanged 1 "$(cat f)"
+	eq "as the command would have it" 12 "$(rein run -q --limit open-files=12 -- sh -c 'ulimit -n')"
+	# as few as are said to be enough
+	ulimit -S -n 32
+	rein run -q --commit -- sh -c 'mkdir -p a/b/c; echo 2 >f; echo 3 >a/b/c/d; [ "$(ulimit -n)" = 32 ]'
+	eq f 2 "$(cat f)"
+	rein undo -q
+	eq f 1 "$(cat f)"
+}
+
 @test "two runs at once on one workspace see their own world; the second commit sees the first as a change" {
 	echo base >f
 	mkfifo "$T/go"
