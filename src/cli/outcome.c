@@ -205,7 +205,8 @@ void rein_outcome_notes(const struct rein_run *r, const struct rein_common *comm
 	/* what the command was told is "Value too large for defined data type" */
 	if (r->foreign && (common->verbose || r->result.status))
 		rein_say("%s director%s here belong%s to another user or group: without root, files in them "
-			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
+			 "cannot be changed (chown or chgrp them to you, or run rein as root; "
+			 "with a group that you are in as well: sg GROUP 'rein run ...')",
 			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
 			 r->foreign == 1 ? "s" : "");
 	if (geteuid() == 0 && !o->caps && (common->verbose || r->result.status) && stat(r->view.workspace, &st) == 0 &&
