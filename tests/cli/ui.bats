@@ -275,6 +275,10 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	done
 	run -0 rein doctor
 	has "$output" "$REIN_STATE"
+	mkdir "$T/gone" && cd "$T/gone" && rmdir "$T/gone"
+	run -0 rein doctor
+	has "$output" "it was removed: go to one that is there"
+	cd "$W"
 	[ ! -e "$REIN_STATE" ] || die "it made something"
 	mkdir "$T/alone"
 	cp "$REIN_BUILD/rein" "$T/alone"
@@ -454,6 +458,11 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	hasnt "$output" unknown
 	run -125 rein diff
 	has "$output" "no transaction here"
+	# as git takes it
+	run -125 rein diff src/main.c
+	has "$output" "no transaction 'src/main.c' (see: rein log); of a path: rein diff @ src/main.c"
+	run -125 rein diff zzzz
+	hasnt "$output" "of a path"
 	[ ! -e made ]
 }
 
