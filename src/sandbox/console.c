@@ -101,6 +101,7 @@ void rein_console_signal(struct rein_console *c, int control, const struct signa
 {
 	int sig = (int)si->ssi_signo;
 
+	c->told |= sig == SIGINT && si->ssi_code == SI_KERNEL;
 	if (sig == SIGWINCH)
 		rein_relay_resize(&c->relay);
 	else if (sig == SIGTSTP)
@@ -127,6 +128,13 @@ void rein_console_stopped(struct rein_console *c, int control, int sig)
 		stop_ourselves(c, SIGTSTP);
 	}
 	resume(c, control);
+}
+
+void rein_console_end(const struct rein_console *c, struct rein_box_result *r)
+{
+	r->painted = c->relay.painted;
+	r->interrupted = r->end == REIN_BOX_SIGNALED && r->status == 128 + SIGINT && (c->told || c->relay.interrupt);
+	r->unheard = r->interrupted && !c->told;
 }
 
 void rein_console_move(struct rein_console *c, int control, const struct pollfd fds[3])

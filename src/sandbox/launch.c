@@ -490,7 +490,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
-	r.painted = s->console.relay.painted;
+	rein_console_end(&s->console, &r);
 	if (r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	if (r.status)

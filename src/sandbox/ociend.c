@@ -51,7 +51,7 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 		r.max_rss_kib = s->end.max_rss_kib;
 	}
 	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
-	r.painted = s->console.relay.painted;
+	rein_console_end(&s->console, &r);
 	if (s->end.kind == REIN_BOX_MSG_EXIT && r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	*ret = r;

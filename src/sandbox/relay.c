@@ -213,10 +213,12 @@ bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3])
 	if (fds[0].revents) {
 		ssize_t n = read(r->input, r->to_box, sizeof(r->to_box));
 
-		if (n > 0)
+		if (n > 0) {
 			r->to_box_n = (size_t)n;
-		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			r->interrupt = r->interrupt || memchr(r->to_box, r->saved.c_cc[VINTR], (size_t)n);
+		} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
 			r->ended = true;
+		}
 	}
 	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && !r->to_user_n)
 		from_box(r);

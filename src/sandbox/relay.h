@@ -38,6 +38,7 @@ struct rein_relay {
 	size_t to_box_n, to_user_n;
 	uint64_t carried; /* bytes that came out of the box */
 	bool painted;	  /* among them what drives a terminal */
+	bool interrupt;	  /* the user typed the interrupt key into the box's terminal */
 	void (*tap)(void *arg, const char *p, size_t n); /* sees them, too; or NULL */
 	void *tap_arg;
 };

@@ -312,6 +312,28 @@ stopped='stopped() { until jobs | grep -q Stopped; do sleep 0.05; done; }; set -
 	has "$output" slept
 }
 
+@test "the interrupt key ends what stands around it as well, unless the command takes it" {
+	local in
+	for in in /dev/tty /dev/null; do
+		export in
+		run -130 on_tty "in 1=>\\x03" -- bash -c 'for i in 1 2; do rein run -- sh -c "echo in $i; sleep 9" <$in; done; echo survived'
+		hasnt "$output" "in 2"
+		hasnt "$output" survived
+		has "$output" "killed by signal 2"
+	done
+	# a shell that reads from a person goes on with the next line, and not with the rest of this one
+	run -0 on_tty "> =>for i in 1 2; do rein run -- sh -c \"echo at \$i; sleep 9\"; done; echo sur''vived\\n" "at 1=>\\x03" "> =>exit 0\\n" -- \
+		env PS1='> ' bash --norc --noediting -i
+	hasnt "$output" "at 2"
+	hasnt "$output" survived
+	# nobody else ends where it is the command's own
+	run -0 on_tty "in it=>\\x03" -- bash -c 'rein run -- sh -c "trap \"exit 3\" INT; echo in it; sleep 9"; echo survived $?'
+	has "$output" "survived 3"
+	# nor where it was no key
+	run -0 on_tty -- bash -c 'rein run -- sh -c "kill -INT \$\$"; echo survived $?'
+	has "$output" "survived 130"
+}
+
 @test "lists fit the window" {
 	q sh -c 'echo 1 >a; # a long command line that would not fit into eighty columns of a terminal, would it now, and on it goes'
 	run -0 on_tty -s 70x24 -- env NO_COLOR=1 rein log --no-pager
