@@ -37,6 +37,7 @@ static const struct {
 	 "the root directory is no mount, as in a chroot; make it one (mount --bind DIR DIR) and enter it with "
 	 "pivot_root(8), or run Rein outside"},
 	{REIN_STEP_PRIVATE, 0, ANYWHERE, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_USERNS, EPERM, ANYWHERE, REIN_REMEDY_CHROOT},
 	{REIN_STEP_USERNS, ENOSPC, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
 	{REIN_STEP_USERNS, EUSERS, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
 	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, REIN_REMEDY_OVERLAY},

@@ -289,6 +289,24 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	hasnt "$(rein doctor -q)" "rein can run here"
 }
 
+@test "doctor: in a chroot, where the kernel makes no user namespace, it says so, and so does a run" {
+	need "kernel: no chroot here" unshare -Urm true
+	local root='' user how
+	is_root && root=1
+	mkdir "$T/other"
+	for user in ${root:+root} other; do
+		how=(unshare "${root:+-m}"); [ -n "$root" ] || how=(unshare -Urm)
+		how+=(sh -c 'mount --rbind / "$1" && cd "$1" && shift && exec chroot . "$@"' sh "$T/other")
+		[ $user = root ] || how+=(setpriv --bounding-set=-all --inh-caps=-all)
+		run -125 "${how[@]}" env -C "$W" "$REIN_BUILD/rein" doctor
+		has "$output" "missing   User namespaces"
+		has "$output" chroot
+		has "$output" "cannot run here"
+		run -125 "${how[@]}" env -C "$W" "$REIN_BUILD/rein" run --approve -- touch x
+		has "$output" "in a chroot the kernel makes none"
+	done
+}
+
 @test "quiet and verbose" {
 	for v in "run --commit" "run --hold" "run --discard"; do
 		# shellcheck disable=SC2086
