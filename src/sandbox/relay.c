@@ -36,6 +36,8 @@ void rein_relay_prepare(struct rein_relay *r, struct rein_plan_setup *setup)
 	r->wanted = (r->mask & 3) == 3 && rein_relay_foreground(r);
 	if (r->wanted)
 		setup->flags |= REIN_PLAN_FOREGROUND;
+	else if (rein_relay_foreground(r))
+		setup->flags |= REIN_PLAN_CALLS;
 }
 
 /*

@@ -304,6 +304,20 @@ stopped='stopped() { until jobs | grep -q Stopped; do sleep 0.05; done; }; set -
 	has "$output" "after it"
 }
 
+@test "a question in a command substitution of a shell, which ignores what would tell that it is asked" {
+	run -0 on_tty "say=>line\\n" -- bash -c 'trap "" TTIN TTOU TSTP
+		x=$(rein run -- sh -c "echo say >&2; read x; echo got \$x"); echo "[$x]"'
+	has "$output" "[got line]"
+	# the keyboard is still the other's where the command asks nothing
+	run -0 on_tty "say=>line\\n" -- bash -c 'trap "" TTIN TTOU TSTP
+		x=$(rein run -- sleep 0.5 | (echo say >&2; read x </dev/tty; echo got $x)); echo "[$x]"'
+	has "$output" "[got line]"
+	# and in the background it is told that there is nobody to ask, as without a box
+	run -0 on_tty -- bash -c 'trap "" TTIN TTOU; set -m; (rein run -- cat; echo it was $?) & wait; stty -a'
+	has "$output" "Input/output error"
+	has "$output" "it was 1"
+}
+
 @test "stopped by its key and later by a signal: both stop it" {
 	run -0 on_tty "in the box=>\\x1a" -- bash -c "$stopped"'
 		command rein run -- sh -c "echo in the box; sleep 1.5; echo slept"; jobs
