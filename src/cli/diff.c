@@ -417,6 +417,10 @@ int rein_cli_diff(int argc, char **argv)
 		rein_err_set(&err, REIN_E_USAGE, "--unified: no file has so many lines");
 		return rein_fail(&err, common.json);
 	}
+	if (d.stat && d.name_status) {
+		rein_err_set(&err, REIN_E_USAGE, "--stat and --name-status tell different things: keep one");
+		return rein_fail(&err, common.json);
+	}
 	/* without a name: what is waiting, else the latest */
 	if (first < argc)
 		rc = rein_engine_find(&e, argv[first], ~0u, &t, &err);

@@ -476,6 +476,8 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	hasnt "$output" unknown
 	run -125 rein diff
 	has "$output" "no transaction here"
+	run -125 rein diff --stat --name-status
+	has "$output" "keep one"
 	# as git takes it
 	run -125 rein diff src/main.c
 	has "$output" "no transaction 'src/main.c' (see: rein log); of a path: rein diff @ src/main.c"
