@@ -394,6 +394,12 @@ static int take_paths(const struct rein_tx *t, const struct rein_changes *c, cha
 	return rein_patterns_meant(t, c, ret, err);
 }
 
+/* Who knows git names a path first. */
+static bool is_no_id(const char *word)
+{
+	return word[0] != '@' && (word[strspn(word, "0123456789abcdefghijklmnopqrstuvwxyz")] || strlen(word) > REIN_TX_ID_MAX);
+}
+
 int rein_cli_diff(int argc, char **argv)
 {
 	struct rein_diff d = {.context = 3};
@@ -411,11 +417,18 @@ int rein_cli_diff(int argc, char **argv)
 		rein_err_set(&err, REIN_E_USAGE, "--unified: no file has so many lines");
 		return rein_fail(&err, common.json);
 	}
+	if (d.stat && d.name_status) {
+		rein_err_set(&err, REIN_E_USAGE, "--stat and --name-status tell different things: keep one");
+		return rein_fail(&err, common.json);
+	}
 	/* without a name: what is waiting, else the latest */
 	if (first < argc)
 		rc = rein_engine_find(&e, argv[first], ~0u, &t, &err);
 	else if ((rc = rein_engine_find(&e, NULL, 1u << REIN_TX_HELD, &t, &none)) < 0)
 		rc = rein_engine_find(&e, "@", ~0u, &t, &err);
+	if (rc == -REIN_E_NOTFOUND && first < argc && is_no_id(argv[first]))
+		rein_err_set(&err, REIN_E_NOTFOUND, "no transaction '%.80s' (see: rein log); of a path: rein diff @ %.80s", argv[first],
+			     argv[first]);
 	if (rc < 0 || rein_tx_changes(&t, &c, &err) < 0)
 		return rein_fail(&err, common.json);
 	first += first < argc;

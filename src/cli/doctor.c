@@ -98,9 +98,11 @@ static void probe_here(struct rein_probe_item *it)
 
 	*it = (struct rein_probe_item){
 		.name = "here", .title = "This directory", .meaning = "whether changes to it can be committed"};
-	if (!here || rein_state_path(&state, &err) < 0 || cut_to_existing(state) ||
+	if (!here)
+		put(it, REIN_PROBE_MISSING, "it was removed: go to one that is there", "");
+	else if (rein_state_path(&state, &err) < 0 || cut_to_existing(state) ||
 	    rein_place_try(state, here, &facts, &err) < 0)
-		put(it, REIN_PROBE_MISSING, *err.msg ? err.msg : "make a directory for the state first", here ? rein_ui_path(here) : "");
+		put(it, REIN_PROBE_MISSING, *err.msg ? err.msg : "make a directory for the state first", rein_ui_path(here));
 	else if (facts.staged)
 		put(it, REIN_PROBE_PARTIAL, "its filesystem cannot carry the private layer: a commit copies first",
 		    rein_ui_path(here));

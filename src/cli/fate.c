@@ -139,6 +139,16 @@ bool rein_fate_is_thrown_away(const struct rein_judgement *j)
 	return j->has_after && rein_decision_enforced(&j->after) == REIN_DENY;
 }
 
+/* Who is asked may never answer, and be gone: then it is held as it stands, and only this tells how it ended. */
+static void note_open_question(struct rein_engine *e, struct rein_run *r, const char *reason)
+{
+	struct rein_err ignored = {0};
+
+	rein_free(r->tx.reason);
+	r->tx.reason = rein_strdup(reason);
+	rein_tx_save(&e->state, &r->tx, false, &ignored);
+}
+
 /* *by_person: somebody saw the objection, if there is one, and chose all the same. */
 static enum rein_fate choose(struct rein_engine *e, const struct rein_fate_args *a,
 			     const struct rein_common *common, struct rein_run *r, char *rest, bool *by_person)
@@ -165,6 +175,7 @@ static enum rein_fate choose(struct rein_engine *e, const struct rein_fate_args 
 				  no->reason);
 			rein_print_decision(no);
 		}
+		note_open_question(e, r, failed ? "the command failed" : no ? no->reason : "nobody has answered");
 		*by_person = true;
 		return ask(e, r, rest);
 	}

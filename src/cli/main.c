@@ -176,6 +176,21 @@ static int check_stack(struct rein_err *err)
 			    (unsigned long long)stack.rlim_cur / 1024);
 }
 
+#define OPEN_FILES 32
+
+/* A box of one tree takes some twenty. With fewer it would fail somewhere on the way, with words about a file nobody knows. */
+static int check_open_files(struct rein_err *err)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= OPEN_FILES)
+		return 0;
+	return rein_err_set(err, REIN_E_UNSUPPORTED,
+			    "open files are limited to %llu here, and rein needs %d (ulimit -n 1024); a command can be given less: "
+			    "rein run --limit open-files=%llu",
+			    (unsigned long long)files.rlim_cur, OPEN_FILES, (unsigned long long)files.rlim_cur);
+}
+
 int main(int argc, char **argv)
 {
 	const struct rein_verb *v;
@@ -197,7 +212,7 @@ int main(int argc, char **argv)
 		return rein_fail(&err, rein_wants_json(argc, argv));
 	}
 	/* the kill switch is pulled with whatever there is */
-	if (v->run != rein_cli_stop && v->run != rein_cli_kill && check_stack(&err) < 0)
+	if (v->run != rein_cli_stop && v->run != rein_cli_kill && (check_stack(&err) < 0 || check_open_files(&err) < 0))
 		return rein_fail(&err, rein_wants_json(argc, argv));
 	return finish(v->run(argc - 1, argv + 1));
 }

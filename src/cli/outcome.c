@@ -133,6 +133,14 @@ static const char *out_of_reach(const struct rein_run *r)
 	return NULL;
 }
 
+void rein_outcome_ways(const struct rein_run *r)
+{
+	const bool ours = !*r->judged.missing; /* to commit */
+
+	rein_more("look: rein diff %s     %s%s%sdrop: rein discard %s", r->tx.id, ours ? "keep: rein commit " : "",
+		  ours ? r->tx.id : "", ours ? "     " : "", r->tx.id);
+}
+
 void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o, enum rein_fate d,
 			 const char *rest, bool verbose)
 {
@@ -175,9 +183,7 @@ void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o
 		}
 		if (*r->judged.missing)
 			rein_more("%s", r->judged.missing);
-		rein_more("look: rein diff %s     %s%s%sdrop: rein discard %s", r->tx.id,
-			  *r->judged.missing ? "" : "keep: rein commit ", *r->judged.missing ? "" : r->tx.id,
-			  *r->judged.missing ? "" : "     ", r->tx.id);
+		rein_outcome_ways(r);
 	}
 	if (*rest)
 		rein_more("the rest is held as %s", rest);
@@ -199,7 +205,8 @@ void rein_outcome_notes(const struct rein_run *r, const struct rein_common *comm
 	/* what the command was told is "Value too large for defined data type" */
 	if (r->foreign && (common->verbose || r->result.status))
 		rein_say("%s director%s here belong%s to another user or group: without root, files in them "
-			 "cannot be changed (chown or chgrp them to you, or run rein as root)",
+			 "cannot be changed (chown or chgrp them to you, or run rein as root; "
+			 "with a group that you are in as well: sg GROUP 'rein run ...')",
 			 rein_ui_count(r->foreign), r->foreign == 1 ? "y" : "ies",
 			 r->foreign == 1 ? "s" : "");
 	if (geteuid() == 0 && !o->caps && (common->verbose || r->result.status) && stat(r->view.workspace, &st) == 0 &&

@@ -18,6 +18,8 @@ void rein_outcome_json(const struct rein_run *r, const struct rein_run_opts *o, 
 /* The same for people. */
 void rein_outcome_report(const struct rein_run *r, const struct rein_run_opts *o, enum rein_fate d,
 			 const char *rest, bool verbose);
+/* Of one that is held: what can be done about it. */
+void rein_outcome_ways(const struct rein_run *r);
 /* What there is to know beside it: of the view, of owners, of safe mode; more with --verbose. */
 void rein_outcome_notes(const struct rein_run *r, const struct rein_common *common,
 			const struct rein_run_opts *o);

@@ -3,6 +3,7 @@
  * rein run: the command, then what it did, then what becomes of it. Everything Rein says goes to
  * stderr; stdout is the command's alone, so with --json the report is the last line of stderr.
  */
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -220,6 +221,11 @@ static int report_failure(const struct rein_run *r, const struct rein_run_opts *
 {
 	if (err->code != REIN_E_CONFLICT) {
 		rein_fail(err, false);
+		/* (who stopped it, or put it into safe mode, has said so there) */
+		if (r->tx.state == REIN_TX_HELD && err->code != REIN_E_STOPPED) {
+			rein_more("%s, and what it did is held: %s", rein_outcome_end(r), r->tx.id);
+			rein_outcome_ways(r);
+		}
 	} else {
 		rein_say("%s, but it cannot be committed: held %s, nothing was changed", rein_outcome_end(r), r->tx.id);
 		rein_print_conflicts(&r->tx, &r->changes, err);
@@ -287,7 +293,11 @@ static int report_refusal(const struct rein_run *r, const struct rein_run_opts *
 	return rein_code_exit(err->code);
 }
 
-int rein_cli_run(int argc, char **argv)
+struct ending {
+	bool interrupted, unheard; /* as in struct rein_box_result */
+};
+
+static int run(int argc, char **argv, struct ending *ret)
 {
 	auto_(args_done) struct run_args a = {0};
 	struct rein_common common = {0};
@@ -331,5 +341,34 @@ int rein_cli_run(int argc, char **argv)
 		status = finish(&e, &a, &common, &o, &r);
 	/* also after a run that left nothing: who only reads and sends leaves nothing */
 	rein_engine_alerts_after(&e, &r, common.json || common.quiet ? NULL : stderr);
+	*ret = (struct ending){r.result.interrupted, r.result.unheard};
+	return status;
+}
+
+/*
+ * A shell goes on with its loop or its script after a command that ended with a number, whatever that is, and not after one that
+ * was interrupted. So we end by that signal, too; and who is with us in the foreground has it from the terminal, or from us.
+ */
+static void be_interrupted(bool alone)
+{
+	struct sigaction now;
+	sigset_t it;
+
+	if (sigaction(SIGINT, NULL, &now) < 0 || now.sa_handler == SIG_IGN || fflush(stdout) != 0)
+		return;
+	sigemptyset(&it);
+	sigaddset(&it, SIGINT);
+	sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+	kill(alone ? getpid() : 0, SIGINT);
+}
+
+int rein_cli_run(int argc, char **argv)
+{
+	struct ending end = {0};
+	int status = run(argc, argv, &end);
+
+	if (end.interrupted)
+		be_interrupted(!end.unheard);
 	return status;
 }

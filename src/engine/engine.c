@@ -293,14 +293,13 @@ static void notice_links(const struct rein_engine *e, const struct rein_run *r)
 			rein_hide_forget(e->state.dir, r->tx.roots[r->changes.v[i].root].real);
 }
 
-/* Only directories whose time moved because something was made and removed in them. */
-static bool only_traces(const struct rein_run *r)
+bool rein_engine_only_traces_(const struct rein_tx *t, const struct rein_changes *c)
 {
-	for (size_t i = 0; i < r->changes.n; i++) {
-		const struct rein_change *x = &r->changes.v[i];
+	for (size_t i = 0; i < c->n; i++) {
+		const struct rein_change *x = &c->v[i];
 
 		if (x->kind != REIN_CHANGE_META || !S_ISDIR(x->after.mode) ||
-		    x->what & ~REIN_WHAT_TIMES || x->after.mtime_ns < r->tx.begin_ns[x->root])
+		    x->what & ~REIN_WHAT_TIMES || x->after.mtime_ns < t->begin_ns[x->root])
 			return false;
 	}
 	return true;
@@ -449,7 +448,7 @@ int rein_engine_effects(struct rein_engine *e, struct rein_run *r, struct rein_e
 	if (rein_engine_scan(r, err) < 0)
 		return -err->code;
 	notice_links(e, r);
-	if (only_traces(r))
+	if (rein_engine_only_traces_(&r->tx, &r->changes))
 		return rein_engine_drop(e, r, err);
 	rein_warm_free(take_ptr(r->warm)); /* its tree is about to change */
 	return 0;

@@ -154,6 +154,8 @@ int rein_engine_admit_(const struct rein_engine *e, const struct rein_run_opts *
 int rein_engine_review(struct rein_run *r, const struct rein_decision *d, struct rein_err *err);
 /* Whoever commits the transaction, now or later, has these reviews before him. */
 int rein_engine_bind_(struct rein_run *r, struct rein_err *err);
+/* Only directories whose time moved because something was made and removed in them: no changes. */
+bool rein_engine_only_traces_(const struct rein_tx *t, const struct rein_changes *c);
 /*
  * A person's yes to what was done, on the record. REIN_E_APPROVAL, REIN_E_DENIED: it is not enough, it is somebody
  * else's to say, or it comes too late; j->missing has it in words.
@@ -213,7 +215,7 @@ int rein_engine_later(struct rein_engine *e, const struct rein_who *who, struct 
 int rein_engine_find(struct rein_engine *e, const char *name, unsigned wanted, struct rein_tx *ret,
 		     struct rein_err *err);
 
-/* All of them, newest first; runs whose process died are held first. */
+/* All of them, newest first; runs whose process died and left changes are held first. */
 int rein_engine_list(struct rein_engine *e, struct rein_tx_list *ret, struct rein_err *err);
 
 /* Leave out what `only` does not name or `except` does. Whole directories stay whole; each pattern must name something. */

@@ -105,7 +105,7 @@ static bool is_lost(const struct rein_engine *e, const struct rein_tx *t)
 }
 
 /*
- * A run whose process died (kill -9, power cut) left its effects unread: read them, hold it. What
+ * A run whose process died (kill -9, power cut) left its effects unread: read them, hold it if there are any. What
  * cannot be read now stays as it is, and *ret_why tells; the next command tries again.
  */
 static int adopt(struct rein_engine *e, const char *id, char **ret_why, struct rein_err *err)
@@ -138,7 +138,12 @@ static int adopt(struct rein_engine *e, const char *id, char **ret_why, struct r
 	}
 	if (!t.reason)
 		t.reason = rein_strdup("interrupted: the run never ended");
-	if (rein_tx_hold(&e->state, &t, &c, &why) < 0) { /* it can still be looked at, and thrown away */
+	/* one of nothing waits for nobody, and would be in the way of those that do */
+	if (rein_engine_only_traces_(&t, &c))
+		rc = rein_tx_save_changes(&t, &c, false, &why) < 0 ? -why.code : rein_tx_discard(&e->state, &t, &why);
+	else
+		rc = rein_tx_hold(&e->state, &t, &c, &why);
+	if (rc < 0) { /* it can still be looked at, and thrown away */
 		*ret_why = rein_asprintf("interrupted, and cannot be held: %s", why.msg);
 		return *ret_why ? 0 : rein_err_nomem(err);
 	}

@@ -145,6 +145,8 @@ struct rein_box_result {
 	struct rein_execs execs; /* if it was watched */
 	struct rein_refused refused; /* the same */
 	bool painted;	       /* it sent the person's terminal more than text */
+	bool interrupted;      /* it ended by the interrupt key of that terminal */
+	bool unheard;	       /* which, because it was typed into the box's, our process group has not heard of */
 	unsigned dir_renames;  /* directory renames carried out by the supervisor */
 	struct rein_linked_list linked; /* copies of files with several names */
 	struct rein_net_report net; /* empty unless there was a gate */

@@ -42,15 +42,29 @@ static bool is_orphaned(void)
 	return true;
 }
 
+/*
+ * A terminal stops a whole process group: a shell in it that waits for us must be stopped as well, or the shell that watches
+ * over both takes its job for one that runs, and never continues us. We do it ourselves, when the box stands still: what comes
+ * to us of this is thrown away, also where it is blocked and has to wait, by ignoring it once more.
+ */
+static void stop_others(int sig)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction old;
+
+	sigaction(sig, &ignore, &old);
+	kill(0, sig);
+	sigaction(sig, &ignore, NULL);
+	sigaction(sig, &old, NULL);
+}
+
 /* As if the terminal had stopped our whole process group. Returns when somebody continues us. */
 static void stop_ourselves(struct rein_console *c, int sig)
 {
 	rein_relay_leave(&c->relay);
 	if (is_orphaned())
 		return;
-	if (sig == SIGTSTP)
-		kill(0, SIGTSTP); /* ours stays pending and is read away in rein_console_signal */
-	c->stopping = true;
+	stop_others(sig);
 	if (c->hold(c->hold_arg, true))
 		raise(SIGSTOP);
 	c->hold(c->hold_arg, false);
@@ -87,10 +101,9 @@ void rein_console_signal(struct rein_console *c, int control, const struct signa
 {
 	int sig = (int)si->ssi_signo;
 
+	c->told |= sig == SIGINT && si->ssi_code == SI_KERNEL;
 	if (sig == SIGWINCH)
 		rein_relay_resize(&c->relay);
-	else if (sig == SIGTSTP && c->stopping)
-		c->stopping = false;
 	else if (sig == SIGTSTP)
 		c->asked = true, pass_on(control, sig, si->ssi_code == SI_KERNEL);
 	else if (sig == SIGCONT)
@@ -115,6 +128,13 @@ void rein_console_stopped(struct rein_console *c, int control, int sig)
 		stop_ourselves(c, SIGTSTP);
 	}
 	resume(c, control);
+}
+
+void rein_console_end(const struct rein_console *c, struct rein_box_result *r)
+{
+	r->painted = c->relay.painted;
+	r->interrupted = r->end == REIN_BOX_SIGNALED && r->status == 128 + SIGINT && (c->told || c->relay.interrupt);
+	r->unheard = r->interrupted && !c->told;
 }
 
 void rein_console_move(struct rein_console *c, int control, const struct pollfd fds[3])

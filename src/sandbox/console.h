@@ -8,13 +8,14 @@
 
 #include <sys/signalfd.h>
 
+#include "model/box.h"
 #include "sandbox/relay.h"
 
 struct rein_console {
 	struct rein_relay relay;
-	bool stopping; /* a SIGTSTP of our own making is pending */
 	bool asked;    /* somebody sent us SIGTSTP, and it was passed on */
 	bool hung_up;  /* the user's terminal is gone */
+	bool told;     /* it sent SIGINT to us, as to our whole process group */
 	/*
 	 * Nobody keeps the box's time and limits while we are stopped: it is to stand still, or to go on if it may. False:
 	 * nobody would see to that, so we are not to be stopped.
@@ -34,6 +35,8 @@ void rein_console_signal(struct rein_console *c, int control, const struct signa
  * terminal nor anybody who asked for it wants us to stop as well: its limits are ours to keep.
  */
 void rein_console_stopped(struct rein_console *c, int control, int sig);
+/* Of a command that is over: whether the user's terminal interrupted it, and who else has not heard of that. */
+void rein_console_end(const struct rein_console *c, struct rein_box_result *r);
 /* Carry what poll found for rein_relay_watch. */
 void rein_console_move(struct rein_console *c, int control, const struct pollfd fds[3]);
 

@@ -3,6 +3,7 @@
 #include "sandbox/explain.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static const struct {
 	 "the root directory is no mount, as in a chroot; make it one (mount --bind DIR DIR) and enter it with "
 	 "pivot_root(8), or run Rein outside"},
 	{REIN_STEP_PRIVATE, 0, ANYWHERE, REIN_REMEDY_APPARMOR},
+	{REIN_STEP_USERNS, EPERM, ANYWHERE, REIN_REMEDY_CHROOT},
 	{REIN_STEP_USERNS, ENOSPC, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
 	{REIN_STEP_USERNS, EUSERS, ANYWHERE, REIN_REMEDY_USERNS_COUNT},
 	{REIN_STEP_OVERLAY, ENODEV, ANYWHERE, REIN_REMEDY_OVERLAY},
@@ -146,6 +148,41 @@ int rein_explain_exec(int sys, const char *program, uint32_t flags, struct rein_
 	else
 		rein_err_set(err, REIN_E_FAILED, "execute '%s': %s; reinstall Rein", program,
 			     strerror(sys));
+	err->sys = sys;
+	return -err->code;
+}
+
+/* The program that the first line of a script names; "" if it is none. */
+static void read_interpreter(const char *path, char *ret, size_t room)
+{
+	auto_close int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char line[256] = "";
+	const char *at = line + 2;
+
+	*ret = '\0';
+	if (fd < 0 || read(fd, line, sizeof(line) - 1) < 2 || line[0] != '#' || line[1] != '!')
+		return;
+	at += strspn(at, " \t");
+	snprintf(ret, room, "%.*s", (int)strcspn(at, " \t\n"), at);
+}
+
+int rein_explain_command(int sys, const char *command, struct rein_err *err)
+{
+	char by[256] = "";
+
+	if (sys == ENOENT && strchr(command, '/') && access(command, F_OK) == 0) {
+		/* (a box sees no file that is not there outside when it begins) */
+		read_interpreter(command, by, sizeof(by));
+		if (*by && access(by, F_OK) < 0)
+			rein_err_set(err, REIN_E_NOCMD, "%s: there is no %s, which its first line names%s", command, by,
+				     by[strlen(by) - 1] == '\r' ? " (its lines end as on Windows)" : "");
+		else
+			rein_err_set(err, REIN_E_NOCMD, "%s: it is there, but hidden in the box, or the loader it needs is missing",
+				     command);
+	} else {
+		rein_err_set(err, sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s", command,
+			     sys == ENOENT ? "command not found" : strerror(sys));
+	}
 	err->sys = sys;
 	return -err->code;
 }

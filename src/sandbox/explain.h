@@ -13,5 +13,7 @@ int rein_explain_exec(int sys, const char *program, uint32_t flags, struct rein_
 /* The executor stopped at a step. */
 int rein_explain_step(const struct rein_box_note *note, const struct rein_plan *plan,
 		      struct rein_err *err);
+/* The command itself could not be executed, where we stand and in the box. */
+int rein_explain_command(int sys, const char *command, struct rein_err *err);
 
 #endif

@@ -472,17 +472,11 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 {
 	struct rein_box_result r = {
 		.end = s->why, .status = 128 + SIGKILL, .wall_ns = rein_mono_ns() - s->started_ns};
-	const char *command = s->spec->argv[0];
 
 	if (s->failed && s->end.kind == REIN_BOX_MSG_FAIL)
 		return rein_explain_step(&s->end, s->plan, err);
-	if (s->failed) {
-		rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
-			     command, s->end.sys == ENOENT ? "command not found"
-							   : strerror(s->end.sys));
-		err->sys = s->end.sys;
-		return -err->code;
-	}
+	if (s->failed)
+		return rein_explain_command(s->end.sys, s->spec->argv[0], err);
 	rein_result_usage(&r, ru);
 	if (s->ended) {
 		int st = s->end.status;
@@ -500,7 +494,7 @@ static int conclude(struct session *s, const struct rusage *ru, struct rein_box_
 	if (s->keeper.hit.what && (s->why == REIN_BOX_LOST || s->why == REIN_BOX_LIMIT))
 		r.end = REIN_BOX_LIMIT;
 	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
-	r.painted = s->console.relay.painted;
+	rein_console_end(&s->console, &r);
 	if (r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	if (r.status)

@@ -51,7 +51,7 @@ static void conclude(struct rein_ocirun *s, const struct rusage *ru, struct rein
 		r.max_rss_kib = s->end.max_rss_kib;
 	}
 	rein_result_take(&r, &s->keeper, &s->supervisor, &s->gate);
-	r.painted = s->console.relay.painted;
+	rein_console_end(&s->console, &r);
 	if (s->end.kind == REIN_BOX_MSG_EXIT && r.usage.memory_peak < r.max_rss_kib << 10)
 		r.usage.memory_peak = r.max_rss_kib << 10;
 	*ret = r;
@@ -112,12 +112,9 @@ static int explain(const struct rein_ocirun *s, struct rein_err *err)
 	if (s->end.kind == REIN_BOX_MSG_FAIL)
 		return rein_explain_step(&s->end, s->plan, err);
 	if (s->end.kind == REIN_BOX_MSG_EXEC)
-		return rein_err_set(err, s->end.sys == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s",
-				    s->spec->argv[0],
-				    s->end.sys == ENOENT ? "command not found" : strerror(s->end.sys));
+		return rein_explain_command(s->end.sys, s->spec->argv[0], err);
 	if (why)
-		return rein_err_set(err, why == ENOENT ? REIN_E_NOCMD : REIN_E_EXEC, "%s: %s", s->spec->argv[0],
-				    why == ENOENT ? "command not found" : strerror(why));
+		return rein_explain_command(why, s->spec->argv[0], err);
 	if (failed_itself(s) && not_found(s))
 		return rein_err_set(err, REIN_E_NOCMD, "%s: command not found", s->spec->argv[0]);
 	if (never_began(s))

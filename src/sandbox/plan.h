@@ -57,7 +57,8 @@ enum rein_plan_flag {
 	REIN_PLAN_CONTAINED = 1 << 9, /* a runtime made namespaces and mounts: only confine, then run */
 	REIN_PLAN_HOLDER = 1 << 10, /* only make the network and hold it: another's kernel runs the command */
 	REIN_PLAN_NO_CORES = 1 << 11, /* a crash would have a program run outside: it leaves no core (cores.h) */
-	REIN_PLAN_FLAGS = (1 << 12) - 1,
+	REIN_PLAN_CALLS = 1 << 12, /* it owns its terminal once it is stopped for using it: whatever its caller ignores */
+	REIN_PLAN_FLAGS = (1 << 13) - 1,
 	REIN_PLAN_ORDERED = REIN_PLAN_USERNS | REIN_PLAN_IDENTITY | REIN_PLAN_NETNS | REIN_PLAN_ROOT |
 			    REIN_PLAN_CONTAINED | REIN_PLAN_HOLDER,
 };

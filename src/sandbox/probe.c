@@ -38,6 +38,7 @@ struct outcome {
 	int net_sys, proc_sys;
 	bool net, proc, sysfs;
 	int gate_sys;
+	int identity_sys; /* as root: of the user namespace that a box ends in */
 	bool held;
 	char detail[64];
 };
@@ -116,6 +117,17 @@ static void try_proc(struct outcome *o)
 	}
 }
 
+/* Root mounts outside of one, and then gives everything up in one. */
+static int try_identity(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0 ? errno : 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN;
+}
+
 /* The way a box goes, as far as it leads. */
 static void walk(struct outcome *o)
 {
@@ -123,6 +135,8 @@ static void walk(struct outcome *o)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
+	if (root)
+		o->identity_sys = try_identity();
 	errno = 0;
 	if (!root && unshare(CLONE_NEWUSER) < 0)
 		goto out;
@@ -206,9 +220,11 @@ static void probe_userns(struct probe *p)
 {
 	const struct outcome *o = p->o;
 
-	if (privileged())
-		found(p, REIN_PROBE_OK, NULL, "not needed by root");
-	else if (o->reached >= MOUNTED)
+	if (privileged() && o->identity_sys)
+		found(p, REIN_PROBE_MISSING,
+		      o->identity_sys == ENOSPC || o->identity_sys == EUSERS ? REIN_REMEDY_USERNS_COUNT : REIN_REMEDY_CHROOT,
+		      "refused (%s)", strerror(o->identity_sys));
+	else if (privileged() || o->reached >= MOUNTED)
 		found(p, REIN_PROBE_OK, NULL, "works");
 	else if (o->reached == NOTHING && (o->sys == ENOSPC || o->sys == EUSERS))
 		found(p, REIN_PROBE_MISSING, REIN_REMEDY_USERNS_COUNT,
@@ -378,7 +394,7 @@ static const struct {
 } features[] = {
 	{"user", "User", "who builds the boxes", false, probe_user},
 	{"user_namespaces", "User namespaces",
-	 "let an ordinary user build a box at all", true, probe_userns},
+	 "let an ordinary user build a box at all, and root give his rights up in one", true, probe_userns},
 	{"mount_api", "Mount API", "builds the box's file tree without touching the host's", true,
 	 probe_mount_api},
 	{"overlay", "Overlay file system", "keeps changes apart from the real files", true,

@@ -31,10 +31,13 @@ void rein_relay_prepare(struct rein_relay *r, struct rein_plan_setup *setup)
 	setup->tty_mask = r->mask;
 	ioctl(r->input, TCGETS, setup->termios);
 	ioctl(r->input, TIOCGWINSZ, &setup->window);
+	r->borrowed = tcgetattr(r->input, &r->begun) == 0 && !rein_relay_foreground(r);
 	/* Keyboard and screen are both the command's: it is an interactive one. */
 	r->wanted = (r->mask & 3) == 3 && rein_relay_foreground(r);
 	if (r->wanted)
 		setup->flags |= REIN_PLAN_FOREGROUND;
+	else if (rein_relay_foreground(r))
+		setup->flags |= REIN_PLAN_CALLS;
 }
 
 /*
@@ -102,12 +105,30 @@ static void take_typed_ahead(struct rein_relay *r)
 	}
 }
 
+/* But for what is a line's, which a terminal of the kernel's making has not. */
+static bool is_same(const struct termios *a, const struct termios *b)
+{
+	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_lflag == b->c_lflag &&
+	       memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
+}
+
+/* What the command has chosen itself stays. */
+static void give_settings(struct rein_relay *r)
+{
+	struct termios now;
+
+	if (r->borrowed && r->master >= 0 && tcgetattr(r->master, &now) == 0 && is_same(&now, &r->begun))
+		tcsetattr(r->master, TCSANOW, &r->saved);
+	r->borrowed = false;
+}
+
 void rein_relay_enter(struct rein_relay *r)
 {
 	struct termios t;
 
 	if (r->raw || !r->wanted || !rein_relay_foreground(r) || tcgetattr(r->input, &r->saved) < 0)
 		return;
+	give_settings(r);
 	take_typed_ahead(r);
 	t = r->saved;
 	cfmakeraw(&t);
@@ -194,10 +215,12 @@ bool rein_relay_move(struct rein_relay *r, const struct pollfd fds[3])
 	if (fds[0].revents) {
 		ssize_t n = read(r->input, r->to_box, sizeof(r->to_box));
 
-		if (n > 0)
+		if (n > 0) {
 			r->to_box_n = (size_t)n;
-		else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+			r->interrupt = r->interrupt || memchr(r->to_box, r->saved.c_cc[VINTR], (size_t)n);
+		} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
 			r->ended = true;
+		}
 	}
 	if (fds[2].revents & (POLLIN | POLLHUP | POLLERR) && !r->to_user_n)
 		from_box(r);

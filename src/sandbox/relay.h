@@ -28,10 +28,17 @@ struct rein_relay {
 	bool wanted; /* the command uses the terminal */
 	bool raw, ended;
 	struct termios saved;
+	/*
+	 * We began in the background: the box's terminal began with what the one who had the user's had made of it, a
+	 * shell that edits its line perhaps. It gets others with the first turn in the foreground, if it still has these.
+	 */
+	bool borrowed;
+	struct termios begun;
 	char to_box[4096], to_user[32768];
 	size_t to_box_n, to_user_n;
 	uint64_t carried; /* bytes that came out of the box */
 	bool painted;	  /* among them what drives a terminal */
+	bool interrupt;	  /* the user typed the interrupt key into the box's terminal */
 	void (*tap)(void *arg, const char *p, size_t n); /* sees them, too; or NULL */
 	void *tap_arg;
 };

@@ -3,9 +3,11 @@
 #ifndef REIN_SANDBOX_REMEDY_H
 #define REIN_SANDBOX_REMEDY_H
 
+#define REIN_REMEDY_CHROOT                                                                         \
+	"in a chroot the kernel makes none: enter it with pivot_root(8), or run Rein outside"
 #define REIN_REMEDY_USERNS_SYSCTL                                                                  \
 	"as root: sysctl -w kernel.unprivileged_userns_clone=1; in a container, allow user "       \
-	"namespaces in its seccomp profile; or run Rein as root"
+	"namespaces in its seccomp profile, or run Rein as root; " REIN_REMEDY_CHROOT
 #define REIN_REMEDY_USERNS_COUNT "as root: sysctl -w user.max_user_namespaces=15000"
 #define REIN_REMEDY_APPARMOR                                                                       \
 	"as root: install packaging/apparmor/rein as /etc/apparmor.d/rein, then apparmor_parser "  \

@@ -784,6 +784,15 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	run -2 as_user rein run --discard -- sh -c 'echo 3 >>d/x'
 	has "$output" "another user or group"
 	eq group 65534:54321 "$(stat -c %u:%g d)"
+	# a user namespace has one group of the user's, however many there are: what is said to help then does
+	in_group() { env PATH="$REIN_PUBLIC:$PATH" setpriv --reuid 65534 --regid "$1" --groups 65534,54321 "${@:2}"; }
+	run -2 in_group 65534 rein run --discard -- sh -c 'echo 3 >>d/x'
+	has "$output" "with a group that you are in as well: sg GROUP"
+	run -0 in_group 54321 rein run --commit -- sh -c 'echo 3 >>d/x; echo n >d/n'
+	eq x $'1\n3' "$(cat d/x)"
+	eq group 65534:54321 "$(stat -c %u:%g d/n)"
+	in_group 54321 rein undo -q
+	eq x 1 "$(cat d/x)"
 	# a workspace whose own directory is of a foreign group keeps it
 	chown 65534:54321 .
 	run -0 as_user rein run --commit -- sh -c 'echo n >new2'

@@ -164,6 +164,14 @@ early_in_a_second() { until_true 3 is_early; }
 	mkdir d; echo 1 >o
 	need "kernel: no append-only directories here" chattr +a d
 	after() { chattr -a "$W/d"; }
+	run -125 rein run -- sh -c 'echo 1 >d/n; echo 2 >o'
+	has "$output" "'d' is immutable or append-only"
+	# the command has ended well, and what it did is not lost
+	id=$(newest)
+	has "$output" "exit 0, and what it did is held: $id"
+	has "$output" "keep: rein commit $id"
+	eq "its state" held "$(state_of "$id")"
+	rein discard -q "$id"
 	id=$(held sh -c 'echo 1 >d/n; echo 2 >o')
 	run -125 rein commit
 	has "$output" "'d' is immutable or append-only"

@@ -21,6 +21,13 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	run -126 rein run -- /
 	printf '#!/no/such/interpreter\n' >script && chmod +x script
 	run -127 rein run -- ./script
+	has "$output" "./script: there is no /no/such/interpreter, which its first line names"
+	printf '#! /bin/sh\r\nexit 0\r\n' >script
+	run -127 rein run -- ./script
+	has "$output" "its lines end as on Windows"
+	mkdir secrets && mv script secrets && printf '#!/bin/sh\n' >secrets/script
+	run -127 rein run -- secrets/script
+	has "$output" "secrets/script: it is there, but hidden in the box"
 	run -125 rein run
 	run -125 rein run --bogus -- true
 }
@@ -159,6 +166,25 @@ none_left() { ! pgrep -f "$1" >/dev/null; }
 	eq a ab "$(tr -d '\n' <a)"
 	rein undo -q
 	[ ! -e n ]
+}
+
+@test "kill -9 of rein: a run that had changed nothing does not wait, and is not in the way of what does" {
+	local id pid command
+	id=$(held sh -c 'echo m >m')
+	for command in 'echo ready; exec sleep 60' 'echo n >n; rm n; echo ready; exec sleep 60'; do
+		command rein run --approve --commit -q -- sh -c "$command" >"$T/out" 3>&- &
+		pid=$!
+		until_true 5 grep -q ready "$T/out"
+		kill -9 $pid
+		wait $pid 2>/dev/null || true
+		: >"$T/out"
+		eq "$command" "$id" "$(rein log --ids --state held)"
+		eq state discarded "$(state_of @)"
+		has "$(rein show --json @ | field reason)" interrupted
+	done
+	has "$(rein diff)" "created m"
+	rein commit -q
+	eq m m "$(cat m)"
 }
 
 @test "kill -9 of rein: what it did waits for a workspace that is not there, and no mode hides it" {
@@ -318,6 +344,28 @@ for i in range(8): time.sleep(0.5); print(i, flush=True)"
 	eq unchanged 1 "$(cat f)"
 	eq "as the command would have it" 64 "$(rein run -q -- sh -c 'ulimit -s 64; ulimit -s')"
 	eq "as the caller has it" 1024 "$(ulimit -s 1024; rein run -q -- sh -c 'ulimit -s')"
+}
+
+@test "too few open files for rein are refused with what to do; the command may have them, and boxes can be stopped" {
+	local how
+	echo 1 >f
+	for how in "-n 12" "-n 20" "-S -n 20"; do
+		# shellcheck disable=SC2016
+		run -125 bash -c 'ulimit $1; rein run --commit -- sh -c "echo 2 >f"' x "$how"
+		has "$output" "rein: open files are limited to ${how##* } here, and rein needs 32 (ulimit -n 1024)"
+		run -125 bash -c 'ulimit $1; rein log --json' x "$how"
+		has "$output" '"error":{'
+	done
+	bash -c 'ulimit -n 20; rein stop --all'
+	rein start
+	eq unchanged 1 "$(cat f)"
+	eq "as the command would have it" 12 "$(rein run -q --limit open-files=12 -- sh -c 'ulimit -n')"
+	# as few as are said to be enough
+	ulimit -S -n 32
+	rein run -q --commit -- sh -c 'mkdir -p a/b/c; echo 2 >f; echo 3 >a/b/c/d; [ "$(ulimit -n)" = 32 ]'
+	eq f 2 "$(cat f)"
+	rein undo -q
+	eq f 1 "$(cat f)"
 }
 
 @test "two runs at once on one workspace see their own world; the second commit sees the first as a change" {

@@ -263,8 +263,89 @@ change_outside() {
 		has "$output" " icanon"
 		has "$output" " echo "
 		eq "$sig" held "$(state_of @)"
+		eq "$sig" "nobody has answered" "$(rein show --json @ | field reason)"
 		rein discard -q
 	done
+	# how it ended is known, and what a rule says of it
+	run on_tty -- sh -c '
+		(until stty -a </dev/tty | tr "\n" " " | grep -q " opost.* -icanon"; do sleep 0.05; done; kill "$(cat pid)") &
+		env --default-signal sh -c "echo \$\$ >pid; exec rein run -- sh -c \"echo 1 >a; sleep 0.2; exit 7\""'
+	eq exit 7 "$(rein show --json @ | field exit)"
+	eq reason "the command failed" "$(rein show --json @ | field reason)"
+	hasnt "$(rein show)" "took 0 ms"
+}
+
+# stopped: until the shell knows that its job is
+stopped='stopped() { until jobs | grep -q Stopped; do sleep 0.05; done; }; set -m'
+
+@test "a job begun in the background has the terminal's settings of when it comes to the front" {
+	# a shell that edits its line has the terminal while the job begins; \r, the key, ends no line then
+	run -0 on_tty "settings=>line\\r" -- bash -c "$stopped"'
+		stty -icanon -echo -icrnl
+		command rein run -- sh -c "read x; stty -a; echo got \$x" & stopped
+		stty icanon echo icrnl; echo the settings; fg'
+	has "$output" " icanon"
+	has "$output" " icrnl"
+	has "$output" "got line"
+	# but what the command has chosen is its own
+	run -0 on_tty "settings=>line\\n" -- bash -c "$stopped"'
+		command rein run -- sh -c "trap \"\" TTOU; stty -icanon -echo; read x; stty -a; echo got \$x" & stopped
+		echo the settings; fg'
+	has "$output" " -icanon"
+	has "$output" " -echo "
+	has "$output" "got line"
+}
+
+@test "a job of several processes stops as a whole where it would read in the background, and goes on" {
+	run -0 on_tty "stopped here=>line\\n" -- bash -c "$stopped"'
+		(command rein run -- sh -c "read x; echo got \$x"; echo after it) & stopped
+		echo stopped here; fg'
+	has "$output" "got line"
+	has "$output" "after it"
+}
+
+@test "a question in a command substitution of a shell, which ignores what would tell that it is asked" {
+	run -0 on_tty "say=>line\\n" -- bash -c 'trap "" TTIN TTOU TSTP
+		x=$(rein run -- sh -c "echo say >&2; read x; echo got \$x"); echo "[$x]"'
+	has "$output" "[got line]"
+	# the keyboard is still the other's where the command asks nothing
+	run -0 on_tty "say=>line\\n" -- bash -c 'trap "" TTIN TTOU TSTP
+		x=$(rein run -- sleep 0.5 | (echo say >&2; read x </dev/tty; echo got $x)); echo "[$x]"'
+	has "$output" "[got line]"
+	# and in the background it is told that there is nobody to ask, as without a box
+	run -0 on_tty -- bash -c 'trap "" TTIN TTOU; set -m; (rein run -- cat; echo it was $?) & wait; stty -a'
+	has "$output" "Input/output error"
+	has "$output" "it was 1"
+}
+
+@test "stopped by its key and later by a signal: both stop it" {
+	run -0 on_tty "in the box=>\\x1a" -- bash -c "$stopped"'
+		command rein run -- sh -c "echo in the box; sleep 1.5; echo slept"; jobs
+		bg >/dev/null; kill -TSTP %1; stopped; echo twice; fg'
+	has "$output" twice
+	has "$output" slept
+}
+
+@test "the interrupt key ends what stands around it as well, unless the command takes it" {
+	local in
+	for in in /dev/tty /dev/null; do
+		export in
+		run -130 on_tty "in 1=>\\x03" -- bash -c 'for i in 1 2; do rein run -- sh -c "echo in $i; sleep 9" <$in; done; echo survived'
+		hasnt "$output" "in 2"
+		hasnt "$output" survived
+		has "$output" "killed by signal 2"
+	done
+	# a shell that reads from a person goes on with the next line, and not with the rest of this one
+	run -0 on_tty "> =>for i in 1 2; do rein run -- sh -c \"echo at \$i; sleep 9\"; done; echo sur''vived\\n" "at 1=>\\x03" "> =>exit 0\\n" -- \
+		env PS1='> ' bash --norc --noediting -i
+	hasnt "$output" "at 2"
+	hasnt "$output" survived
+	# nobody else ends where it is the command's own
+	run -0 on_tty "in it=>\\x03" -- bash -c 'rein run -- sh -c "trap \"exit 3\" INT; echo in it; sleep 9"; echo survived $?'
+	has "$output" "survived 3"
+	# nor where it was no key
+	run -0 on_tty -- bash -c 'rein run -- sh -c "kill -INT \$\$"; echo survived $?'
+	has "$output" "survived 130"
 }
 
 @test "lists fit the window" {

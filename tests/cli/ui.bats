@@ -275,6 +275,10 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	done
 	run -0 rein doctor
 	has "$output" "$REIN_STATE"
+	mkdir "$T/gone" && cd "$T/gone" && rmdir "$T/gone"
+	run -0 rein doctor
+	has "$output" "it was removed: go to one that is there"
+	cd "$W"
 	[ ! -e "$REIN_STATE" ] || die "it made something"
 	mkdir "$T/alone"
 	cp "$REIN_BUILD/rein" "$T/alone"
@@ -283,6 +287,24 @@ json_ok() { python3 -m json.tool >/dev/null; }
 	# only what went wrong
 	hasnt "$(rein doctor -q)" " ok "
 	hasnt "$(rein doctor -q)" "rein can run here"
+}
+
+@test "doctor: in a chroot, where the kernel makes no user namespace, it says so, and so does a run" {
+	need "kernel: no chroot here" unshare -Urm true
+	local root='' user how
+	is_root && root=1
+	mkdir "$T/other"
+	for user in ${root:+root} other; do
+		how=(unshare "${root:+-m}"); [ -n "$root" ] || how=(unshare -Urm)
+		how+=(sh -c 'mount --rbind / "$1" && cd "$1" && shift && exec chroot . "$@"' sh "$T/other")
+		[ $user = root ] || how+=(setpriv --bounding-set=-all --inh-caps=-all)
+		run -125 "${how[@]}" env -C "$W" "$REIN_BUILD/rein" doctor
+		has "$output" "missing   User namespaces"
+		has "$output" chroot
+		has "$output" "cannot run here"
+		run -125 "${how[@]}" env -C "$W" "$REIN_BUILD/rein" run --approve -- touch x
+		has "$output" "in a chroot the kernel makes none"
+	done
 }
 
 @test "quiet and verbose" {
@@ -454,6 +476,13 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 	hasnt "$output" unknown
 	run -125 rein diff
 	has "$output" "no transaction here"
+	run -125 rein diff --stat --name-status
+	has "$output" "keep one"
+	# as git takes it
+	run -125 rein diff src/main.c
+	has "$output" "no transaction 'src/main.c' (see: rein log); of a path: rein diff @ src/main.c"
+	run -125 rein diff zzzz
+	hasnt "$output" "of a path"
 	[ ! -e made ]
 }
 
@@ -538,11 +567,6 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 			grep -qE -- "^complete -c rein -n '__rein_at $v'.* -l ${w#--}( |\$)" "$T/rein.fish" || die "fish: rein $v $w"
 		done
 	done < <(all_verbs | grep -v '^audit$')
-	if command -v fish >/dev/null; then
-		fish --no-execute "$T/rein.fish"
-		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein un'")" undo
-		has "$(fish -c "source '$T/rein.fish'; complete -C 'rein audit pr'")" prune
-	fi
 	need "zsh is not installed" command -v zsh
 	zsh -n "$T/_rein"
 	# what it hands to zsh's own functions
@@ -561,6 +585,25 @@ all_verbs() { verbs; audit_verbs | sed 's/^/audit /'; }
 		# shellcheck disable=SC2086
 		for w in $(letters_of $v); do grep -qE -- "^\*?$w[+[]" <<<"$o" || die "zsh: rein $v $w"; done
 	done < <(all_verbs | grep -v '^audit$')
+}
+
+@test "completion: fish loads it and completes verbs, options, choices and ids" {
+	local v w id
+	need "fish is not installed" command -v fish
+	rein completion fish >"$T/rein.fish"
+	id=$(held sh -c 'echo 1 >a')
+	# fish_line TEXT: what fish offers there, without the explanations; that it says nothing else is part of it
+	fish_line() { fish --no-config -c 'source "$argv[1]"; complete -C "$argv[2]"' "$T/rein.fish" "$1" 2>&1 | cut -f1; }
+	w=$(fish_line 'rein ')
+	for v in $(verbs); do grep -qx -- "$v" <<<"$w" || die "rein $v: $w"; done
+	w=$(fish_line 'rein audit ')
+	for v in $(audit_verbs); do grep -qx -- "$v" <<<"$w" || die "rein audit $v: $w"; done
+	eq option --on-failure "$(fish_line 'rein run --on-f')"
+	eq choices "commit discard hold" "$(fish_line 'rein run --on-failure ' | sort | tr '\n' ' ' | sed 's/ $//')"
+	eq id "$id" "$(fish_line 'rein commit ')"
+	has "$(fish_line 'rein policy ')" explain
+	eq "a verb of audit" --incremental "$(fish_line 'rein audit verify --inc')"
+	eq "not there" "" "$(fish_line 'rein undo --on-f')"
 }
 
 @test "nobody reads any more: what was begun is done all the same; a list ends quietly" {

@@ -105,14 +105,19 @@ static void exec_command(struct start *s)
 	errno = best;
 }
 
-/* A session of its own: it shares nothing with the command but the box, and ends with its caller. */
-static int settle_guest(const struct start *s)
+static void heed(int sig)
 {
 	static const uint64_t by_default[4]; /* the kernel's struct sigaction */
 
+	raw_syscall(SYS_rt_sigaction, sig, (long)(uintptr_t)by_default, 0, sizeof(uint64_t), 0, 0);
+}
+
+/* A session of its own: it shares nothing with the command but the box, and ends with its caller. */
+static int settle_guest(const struct start *s)
+{
 	/* whoever started the box may have had some ignored, as shells do for what runs in the background */
 	for (int sig = 1; sig < NSIG; sig++)
-		raw_syscall(SYS_rt_sigaction, sig, (long)(uintptr_t)by_default, 0, sizeof(uint64_t), 0, 0);
+		heed(sig);
 	if (setsid() < 0 || (s->slave >= 0 && ioctl(s->slave, TIOCSCTTY, 0) < 0))
 		return -1;
 	for (int fd = 0; fd < 3; fd++)
@@ -131,6 +136,9 @@ static _Noreturn __attribute__((noinline)) void child(struct start *s)
 	if (s->slave >= 0) {
 		pid_t group = getpid();
 
+		/* a shell ignores these in $(...): the kernel would refuse what it is to report */
+		if (s->plan->flags & REIN_PLAN_CALLS)
+			heed(SIGTTIN), heed(SIGTTOU);
 		/* From a background group this raises SIGTTOU, which is blocked here. */
 		if (s->plan->flags & REIN_PLAN_FOREGROUND && ioctl(s->slave, TIOCSPGRP, &group) < 0)
 			goto failed;
