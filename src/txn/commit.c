@@ -503,6 +503,8 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 {
 	int rc;
 
+	if (t->state == REIN_TX_RUNNING)
+		rein_tx_narrow(s, t, c);
 	do
 		rc = commit_once(s, t, c, err);
 	while (rc < 0 && rein_master_own_files(err->sys));

@@ -36,6 +36,9 @@ void rein_warm_sweep(const struct rein_state *s);
 int rein_tx_stage(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
 int rein_tx_publish(const struct rein_tx *t, struct rein_err *err);
 
+/* Let go of the trees that nothing was changed in. */
+void rein_tx_narrow(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c);
+void rein_root_done(struct rein_root *r);
 int rein_remove_store(const struct rein_root *r, struct rein_err *err);
 /* The overlay's work directory: with an index it may hold links that would count. s may be NULL. */
 int rein_remove_work(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err);
