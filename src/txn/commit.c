@@ -44,7 +44,7 @@ static int open_real(const char *path, struct rein_err *err)
 int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err)
 {
 	struct rein_op_dirs d = {rein_calloc(t->nroots, sizeof(int)),
-				 rein_calloc(t->nroots, sizeof(int)), 0};
+				 rein_calloc(t->nroots, sizeof(int)), t->begin_ns, 0};
 
 	if (!d.real || !d.store) {
 		rein_op_dirs_done(&d);
@@ -183,12 +183,19 @@ static void forget_attempt(const struct rein_state *s, const struct rein_tx *t, 
 	rein_parted_forget(s, t, d, c);
 }
 
+/*
+ * Somebody else's doing stands in the way back. It would in the way forward, and every command would go there and back
+ * again: so there is only one way from here. Lost in a power cut, the mark costs one such round.
+ */
+#define BACK "back"
+
 /* It is as before; where the content of a held one cannot be put back now, the next attempt begins with that. */
 static void take_back_attempt(const struct rein_tx *t, const struct rein_changes *c)
 {
 	struct rein_err ignored = {0};
 
 	unlinkat(t->dirfd, "chosen", 0);
+	unlinkat(t->dirfd, BACK, 0);
 	if (t->state == REIN_TX_HELD || t->state == REIN_TX_RUNNING)
 		rein_put_back(t, c, &ignored);
 }
@@ -241,23 +248,45 @@ static int refresh_back(const struct rein_state *s, const struct rein_tx *t, con
 	return any ? rein_tx_save_changes(t, has_own ? &whole : c, true, err) : 0;
 }
 
+static bool goes_back(const struct rein_tx *t)
+{
+	return faccessat(t->dirfd, BACK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int take_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c, const struct rein_ops *ops,
+		     const struct rein_op_dirs *d, bool forward, struct rein_err *err)
+{
+	auto_close int mark = -1;
+
+	if ((carry_out(ops, d, !forward, true, err) == 0 ||
+	     (rein_master_own_files(err->sys) && carry_out(ops, d, !forward, true, err) == 0)) &&
+	    refresh_back(s, t, d, c, forward, err) == 0)
+		return 0;
+	if (err->code == REIN_E_CONFLICT)
+		mark = openat(t->dirfd, BACK, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return -err->code;
+}
+
+static int remove_journal(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
+		return rein_err_errno(err, "remove the journal of %s", t->id);
+	return 0;
+}
+
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
 		   const struct rein_ops *ops, const struct rein_op_dirs *d, bool forward,
 		   struct rein_err *err)
 {
 	struct rein_err why = *err, second = {0};
 
-	if (carry_out(ops, d, !forward, true, &second) < 0 || refresh_back(s, t, d, c, forward, &second) < 0) {
-		/* the journal stays: the next command tries again ([T3]) */
-		*err = why;
-		err->code = REIN_E_FAILED; /* no conflict that leaves everything as it was */
-		return rein_err_prefix(err,
-				       "transaction %s could neither be finished nor taken back (%s); "
-				       "it is tried again on the next command",
-				       t->id, second.msg);
-	}
-	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
-		return rein_err_errno(err, "remove the journal of %s", t->id);
+	if (take_back(s, t, c, ops, d, forward, &second) < 0) /* the journal stays: the next command tries again ([T3]) */
+		return rein_err_set(err, REIN_E_FAILED, /* no conflict that leaves everything as it was */
+				    "transaction %s is half done, which the next command tries to settle (to give it up: "
+				    "rein discard --force %s): %s; at first: %s",
+				    t->id, t->id, second.msg, why.msg);
+	if (remove_journal(s, t, err) < 0)
+		return -err->code;
 	*err = why;
 	return rein_err_prefix(err, "nothing was changed");
 }
@@ -603,15 +632,12 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (find_reach(&t, &d, forward, &ops, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, false, err) < 0 &&
-	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0)) {
-		struct rein_err second = {0};
-
-		if (carry_out(&ops, &d, !forward, true, &second) < 0 ||
-		    refresh_back(s, &t, &d, &c, forward, &second) < 0)
-			return rein_err_prefix(err, "recover transaction %s", id);
-		if (unlinkat(s->journal_fd, id, 0) < 0)
-			return rein_err_errno(err, "remove '%s'", id);
+	if (goes_back(&t) || (carry_out(&ops, &d, forward, false, err) < 0 &&
+			      (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0))) {
+		if (take_back(s, &t, &c, &ops, &d, forward, err) < 0)
+			return rein_err_prefix(err, "transaction %s is half done", id);
+		if (remove_journal(s, &t, err) < 0)
+			return -err->code;
 		take_back_attempt(&t, &c);
 		return 0;
 	}
@@ -647,6 +673,7 @@ int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct r
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int lock = -1;
+	struct rein_err why;
 	int n = 0;
 
 	/* cheap on every start: one look into a directory that is almost always empty */
@@ -665,9 +692,11 @@ int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct r
 			continue;
 		}
 		/* one that cannot be finished now must not stop everything else */
-		if (recover_one(s, names.v[i], stuck) < 0)
-			continue;
-		n++;
+		why = (struct rein_err){0};
+		if (recover_one(s, names.v[i], &why) < 0)
+			*stuck = why;
+		else
+			n++;
 	}
 	return n;
 }

@@ -9,7 +9,7 @@
  *
  * [T1] Nothing outside the private directories changes before the journal is durable.
  * [T2] The journal lies in STATE/journal exactly while the real tree may be between two states.
- * [T3] Whoever opens the state finishes such a journal first, forward or else backward.
+ * [T3] Whoever opens the state finishes such a journal first, forward or else backward; once backward, only that way.
  * [T4] One process at a time commits, undoes or recovers (lock on STATE/journal).
  * [T5] A RUNNING transaction is locked by its process; unlocked, its process is dead.
  */

@@ -464,6 +464,114 @@ static void a_directory_that_is_replaced_is_a_conflict_and_no_trap(void **unused
 	assert_int_equal(size_of(was), 1);
 }
 
+/* One file in d and one in e are changed in the box. */
+static void change_two(struct rein_tx *t, struct rein_changes *c)
+{
+	static const char *const names[] = {"d/f", "e/f"};
+	auto_free char *real = rein_asprintf("%s/w", dir), *d = in_work("d"), *e = in_work("e");
+	struct rein_err err = {0};
+
+	assert_int_equal(mkdir(d, 0755) | mkdir(e, 0755), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *f = in_work(names[i]);
+
+		add(f);
+	}
+	make_old(d);
+	make_old(e);
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, t, false, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *f = in_work(names[i]), *up = rein_asprintf("%s/%c", t->roots[0].upper, names[i][0]);
+		auto_free char *uf = rein_asprintf("%s/%s", t->roots[0].upper, names[i]);
+		struct rein_change *x = rein_changes_add(c, 0, rein_strdup(names[i]));
+
+		assert_int_equal(mkdir(up, 0755), 0);
+		for (int k = 0; k < 5; k++)
+			add(uf);
+		x->kind = REIN_CHANGE_MODIFIED;
+		x->what = REIN_WHAT_CONTENT;
+		x->top = true;
+		assert_int_equal(rein_fp_at(AT_FDCWD, f, &x->before, &err), 0);
+		assert_int_equal(rein_fp_at(AT_FDCWD, uf, &x->after, &err), 0);
+	}
+	assert_int_equal(rein_tx_hold(&state, t, c, &err), 0);
+}
+
+static const char *moved_to; /* where d goes while e/f is moved */
+
+/* d/f has been moved by now; e/f is another file at once, so that the commit cannot go on. */
+static void move_d_away(void)
+{
+	auto_free char *d = in_work("d"), *f = in_work("e/f"), *g = in_work("g");
+
+	add(g);
+	assert_int_equal(rename(d, moved_to), 0);
+	assert_int_equal(rename(g, f), 0);
+}
+
+static void at_the_second_move(void)
+{
+	on_move = move_d_away;
+}
+
+static int64_t time_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mtim.tv_sec;
+}
+
+static void a_directory_moved_between_two_steps_is_followed_on_the_way_back(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("e/away"), *f = in_work("e/away/f"), *d = in_work("d");
+	struct rein_err err = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_move = at_the_second_move;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(f), 1);
+	assert_int_equal(time_of(away), 1000000000);
+	assert_int_equal(access(d, F_OK), -1);
+	assert_int_equal(t.state, REIN_TX_HELD);
+}
+
+/* Out of the tree it is not found: all the rest is taken back, and what is told names it and what to type. */
+static void a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1}, again = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = rein_asprintf("%s/away", dir), *d = in_work("d"), *f = in_work("d/f"), *ef = in_work("e/f");
+	struct rein_err err = {0}, stuck = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_move = at_the_second_move;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_FAILED);
+	assert_true(rein_tx_stuck(&state, t.id));
+	assert_non_null(strstr(err.msg, "'d' was moved away"));
+	assert_non_null(strstr(err.msg, "rein discard --force "));
+	assert_int_equal(size_of(ef), 1);
+	for (int i = 0; i < 2; i++) { /* nothing goes forward again meanwhile */
+		assert_int_equal(rein_tx_recover(&state, &stuck, &err), 0);
+		assert_non_null(strstr(stuck.msg, "'d' was moved away"));
+		assert_int_equal(size_of(ef), 1);
+	}
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_recover(&state, &stuck, &err), 1);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(f), 1);
+	assert_int_equal(rein_tx_load(&state, t.id, &again, &err), 0);
+	assert_int_equal(again.state, REIN_TX_HELD);
+}
+
 /* A list that is wrong must not cost the tree: with the directory gone, there is no way to what is in it, nor back. */
 static void a_step_inside_another_is_refused_before_anything_happens(void **unused)
 {
@@ -556,6 +664,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_edit_of_a_file_with_two_names_is_not_written_over, make, clear),
 		cmocka_unit_test_setup_teardown(recovery_leaves_later_work_alone, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_that_is_replaced_is_a_conflict_and_no_trap, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_moved_between_two_steps_is_followed_on_the_way_back, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back, make, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
