@@ -191,6 +191,34 @@ early_in_a_second() { until_true 3 is_early; }
 	has "$output" "ok        This directory"
 }
 
+@test "fuse-overlayfs: names that it takes for its own are refused before anything is moved" {
+	is_root || skip "mounts"
+	need "kernel: no FUSE" test -e /dev/fuse
+	need "fuse-overlayfs is missing" command -v fuse-overlayfs
+	D=$T/disk
+	mkdir "$D" "$T/low" "$T/up" "$T/work"
+	fuse-overlayfs -o "lowerdir=$T/low,upperdir=$T/up,workdir=$T/work" "$D" 2>/dev/null
+	after() { umount "$D"; }
+	mkdir "$D/w" && cd "$D/w"
+	echo 1 >f; echo 1 >x
+	id=$(held sh -c 'echo 2 >f; echo 2 >.wh.x; mkdir d; echo 2 >d/.wh.y; echo 2 >d/z')
+	run -125 rein commit
+	has "$output" "'.wh.x' cannot be committed: its filesystem"
+	eq tree $'f\nx' "$(ls -A)"
+	eq f 1 "$(cat f)"
+	run -125 rein commit --except .wh.x
+	has "$output" "'d/.wh.y' cannot be committed"
+	eq "its state" held "$(state_of "$id")"
+	run -0 rein commit --except .wh.x --except d
+	eq tree $'f\nx' "$(ls -A)"
+	run -0 rein undo
+	eq f "1" "$(cat f)"
+	cd "$W"
+	# elsewhere they are names like others
+	q sh -c 'echo 1 >.wh.x'
+	eq .wh.x 1 "$(cat .wh.x)"
+}
+
 @test "an append-only directory: nothing is committed that could not be taken back" {
 	is_root || skip "chattr"
 	mkdir d; echo 1 >o
