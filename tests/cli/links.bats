@@ -459,3 +459,21 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	rein undo -q "$two"
 	eq undone 1 "$(cat f)"
 }
+
+@test "two names of one file, the second made in the box, are renamed onto each other and exchanged: nothing happens" {
+	mkdir d
+	echo old >a
+	cat >"$T/exchange.py" <<'END'
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for a, b in ((b"a", b"b"), (b"b", b"d/c"), (b"d/c", b"a")):
+    if libc.renameat2(-100, a, -100, b, 2) < 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+    os.rename(a, b)
+END
+	run -0 rein run -q --commit -- sh -c "ln a b; ln b d/c; python3 $T/exchange.py; cat a b d/c"
+	eq seen $'old\nold\nold' "$output"
+	same a b d/c
+	rein undo -q
+	eq undone $'.:\na\nd\n\n./d:' "$(ls -R)"
+}
