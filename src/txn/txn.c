@@ -180,12 +180,35 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 
+static int64_t clock_distance(void)
+{
+	return (int64_t)(rein_now_ns() - rein_clock_ns(CLOCK_BOOTTIME));
+}
+
+#define STEP_NS (100 * 1000 * 1000) /* less is the time between two looks at a clock */
+
+/*
+ * What somebody changed since is known by its time: after a step back that is before the beginning, by so much at most. Who
+ * changed something in so short a time before the beginning is told of a conflict that is none.
+ */
+void rein_tx_heed_clock(struct rein_tx *t)
+{
+	const int64_t now = clock_distance(), back = t->clock_ns - now;
+
+	if (!t->clock_ns || back < STEP_NS)
+		return;
+	for (size_t i = 0; i < t->nroots; i++)
+		t->begin_ns[i] -= back;
+	t->clock_ns = now;
+}
+
 int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx_warm *warm,
 		   struct rein_tx *ret, struct rein_err *err)
 {
 	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
 	struct rein_err ignored = {0};
 
+	t.clock_ns = clock_distance();
 	if (make_dir(s, warm, &t, err) < 0)
 		return -err->code;
 	rein_reserve_keep(s);

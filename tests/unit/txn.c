@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -87,6 +88,16 @@ int syncfs(int fd)
 		add(written);
 	written = NULL;
 	return 0;
+}
+
+static int ahead; /* seconds that the clock shows too much */
+
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	int rc = (int)syscall(SYS_clock_gettime, id, ret);
+
+	ret->tv_sec += id == CLOCK_REALTIME ? ahead : 0;
+	return rc;
 }
 
 static bool collects; /* somebody collects before the next lock is taken */
@@ -572,6 +583,67 @@ static void a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_ba
 	assert_int_equal(again.state, REIN_TX_HELD);
 }
 
+/* What is changed after that has a time before the beginning. */
+static void a_clock_that_is_set_back_moves_the_beginning(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_free char *real = rein_asprintf("%s/w", dir);
+	struct rein_err err = {0};
+	int64_t begin;
+
+	(void)unused;
+	ahead = 3600;
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, &t, &err), 0);
+	begin = t.begin_ns[0];
+	rein_tx_heed_clock(&t);
+	assert_true(t.begin_ns[0] == begin);
+	ahead = 7200; /* forward is no matter */
+	rein_tx_heed_clock(&t);
+	assert_true(t.begin_ns[0] == begin);
+	ahead = 0;
+	rein_tx_heed_clock(&t);
+	rein_tx_heed_clock(&t);
+	assert_true(begin - t.begin_ns[0] > 3599 * (int64_t)1000000000 && begin - t.begin_ns[0] < 3601 * (int64_t)1000000000);
+}
+
+/* A directory that goes or came as a whole: what is in it and not in the list is somebody's, whatever time it has. */
+static void what_is_in_no_list_is_somebodys_whatever_the_clock_says(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *real = rein_asprintf("%s/w", dir), *d = in_work("d"), *n = in_work("n"), *in_d = in_work("d/f");
+	auto_free char *in_n = in_work("n/f"), *up = NULL;
+	struct rein_err err = {0};
+	struct rein_change *x;
+
+	(void)unused;
+	assert_int_equal(mkdir(d, 0755), 0);
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, &t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	up = rein_asprintf("%s/n", t.roots[0].upper);
+	assert_int_equal(mkdir(up, 0755), 0);
+	x = rein_changes_add(&c, 0, rein_strdup("d"));
+	x->kind = REIN_CHANGE_DELETED;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, d, &x->before, &err), 0);
+	x = rein_changes_add(&c, 0, rein_strdup("n"));
+	x->kind = REIN_CHANGE_CREATED;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, up, &x->after, &err), 0);
+	t.begin_ns[0] += 3600 * (int64_t)1000000000; /* as if the clock had been set back by an hour */
+	add(in_d);
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_int_equal(c.v[0].clash, REIN_CLASH_CHANGED);
+	assert_int_equal(unlink(in_d), 0);
+	c.v[0].clash = REIN_CLASH_NONE;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	c.v[1].after.ctime_ns += 3600 * (int64_t)1000000000;
+	add(in_n);
+	assert_int_equal(rein_tx_check(&state, &t, &c, false, &err), 1);
+	assert_int_equal(c.v[1].clash, REIN_CLASH_LATER);
+	assert_int_equal(access(n, F_OK), 0);
+}
+
 /* A list that is wrong must not cost the tree: with the directory gone, there is no way to what is in it, nor back. */
 static void a_step_inside_another_is_refused_before_anything_happens(void **unused)
 {
@@ -664,6 +736,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_edit_of_a_file_with_two_names_is_not_written_over, make, clear),
 		cmocka_unit_test_setup_teardown(recovery_leaves_later_work_alone, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_that_is_replaced_is_a_conflict_and_no_trap, make, clear),
+		cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_moves_the_beginning, make, clear),
+		cmocka_unit_test_setup_teardown(what_is_in_no_list_is_somebodys_whatever_the_clock_says, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_moved_between_two_steps_is_followed_on_the_way_back, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back, make, clear),
 	};
