@@ -477,3 +477,18 @@ END
 	rein undo -q
 	eq undone $'.:\na\nd\n\n./d:' "$(ls -R)"
 }
+
+@test "a merge of a file with two names is undone and done again" {
+	seq 7 >a
+	ln a b
+	held sh -c 'sed s/1/one/ a >t; cat t >a; rm t' >/dev/null
+	sed s/7/seven/ a >"$T/t"; cat "$T/t" >b
+	run -0 rein commit --merge
+	eq merged "one 2 3 4 5 6 seven" "$(xargs <a)"
+	run -0 rein undo
+	eq undone "1 2 3 4 5 6 seven" "$(xargs <a)"
+	same a b
+	run -0 rein redo
+	eq redone "one 2 3 4 5 6 seven" "$(xargs <b)"
+	same a b
+}
