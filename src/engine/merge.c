@@ -360,6 +360,5 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");
-	rein_part_halved(c);
-	return rein_names_together(c, err);
+	return rein_part_left(c, err);
 }

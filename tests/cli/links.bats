@@ -492,3 +492,29 @@ END
 	eq redone "one 2 3 4 5 6 seven" "$(xargs <b)"
 	same a b
 }
+
+@test "a new name of a changed file, whose own names are left out: it is a file of its own, and they stay as they are" {
+	local how
+	for how in "--only n" "--ours **" "--only x --only a" "--only d"; do
+		rm -rf -- *; echo old >a; ln a b; echo z >z
+		held sh -c 'echo box >>a; ln a n; mkdir d; ln b d/n; mv a x' >/dev/null
+		if [ "$how" = "--ours **" ]; then echo outside >>b; fi
+		cp -a . "$T/before"
+		# shellcheck disable=SC2086 # words
+		set -f; run -0 rein commit $how; set +f
+		case $how in
+		"--only n") eq n $'old\nbox' "$(cat n)"; eq a old "$(cat a)"; same a b; apart a n ;;
+		"--ours **") eq b $'old\noutside' "$(cat b)" ;;
+		"--only x --only a") eq x $'old\nbox' "$(cat x)"; eq b old "$(cat b)"; [ ! -e a ] ;;
+		"--only d") eq d/n $'old\nbox' "$(cat d/n)"; eq b old "$(cat b)"; same a b ;;
+		esac
+		run -0 rein undo
+		eq a "$(cat "$T/before/a")" "$(cat a)"
+		same a b
+		eq tree $'a\nb\nz' "$(ls)"
+		run -0 rein redo
+		run -0 rein undo
+		rein discard -q || true
+		rm -rf "$T/before"
+	done
+}
