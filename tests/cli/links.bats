@@ -518,3 +518,21 @@ END
 		rm -rf "$T/before"
 	done
 }
+
+@test "two files of the run are one outside by now: --theirs makes them what each was in the run" {
+	echo 1 >a; ln a a2; echo 2 >c; ln c c2
+	held sh -c 'echo x >>a; echo y >>c' >/dev/null
+	ln -f a c
+	run -0 rein commit --theirs c --theirs '*'
+	eq a "1 x" "$(xargs <a)"
+	eq c "2 y" "$(xargs <c)"
+	same a a2
+	same c c2
+	run -0 rein undo
+	eq a 1 "$(cat a)"
+	same a a2 c
+	eq c2 2 "$(cat c2)"
+	run -0 rein redo
+	eq c "2 y" "$(xargs <c)"
+	eq a "1 x" "$(xargs <a)"
+}
