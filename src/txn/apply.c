@@ -144,7 +144,16 @@ int rein_ops_times(struct rein_ops *ops, const struct rein_op_dirs *dirs, bool f
 	return 0;
 }
 
-static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+/* At once: a moment later it may lie elsewhere, with its directory. */
+static void note_time(struct rein_op *o, const struct ends *e)
+{
+	struct rein_err ignored = {0};
+	struct rein_fp fp;
+
+	o->ctime_ns = rein_fp_at(e->real_fd, e->real_name, &fp, &ignored) == 0 && fp.mode ? fp.ctime_ns : 0;
+}
+
+static int do_exchange(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	uint64_t slot_todo = forward ? o->ino_new : o->ino_old;
 	uint64_t real_todo = forward ? o->ino_old : o->ino_new;
@@ -161,22 +170,29 @@ static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bo
 		return outsider(o, err);
 	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0)
 		return -err->code;
-	if (back || took_it(e, real_todo, a))
-		return keep_times(o, e, forward, err);
+	if (back || took_it(e, real_todo, a)) {
+		if (keep_times(o, e, forward, err) < 0)
+			return -err->code;
+		note_time(o, e);
+		return 0;
+	}
 	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0 ||
 	    keep_times(o, e, !forward, err) < 0)
 		return -err->code;
 	return outsider(o, err);
 }
 
-static int put(const struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
+static int put(struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
 {
 	/* after a crash: whoever removed what was put there did so afterwards */
 	if (!e->slot.mode)
 		return e->real.mode || back || o->reach == REIN_REACH_DONE ? 0 : lost(o, err);
 	if (e->real_fd < 0)
 		return outsider(o, err);
-	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err);
+	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err) < 0)
+		return -err->code;
+	note_time(o, e);
+	return 0;
 }
 
 static int take_away(const struct rein_op *o, uint64_t ino, const struct rein_attrs *was, struct ends *e, bool back,
@@ -196,12 +212,12 @@ static int take_away(const struct rein_op *o, uint64_t ino, const struct rein_at
 												      : outsider(o, err);
 }
 
-static int do_create(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+static int do_create(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	return forward ? put(o, e, back, err) : take_away(o, o->ino_new, &o->new, e, back, err);
 }
 
-static int do_delete(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+static int do_delete(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	return forward ? take_away(o, o->ino_old, &o->old, e, back, err) : put(o, e, back, err);
 }

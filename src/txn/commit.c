@@ -200,11 +200,33 @@ static void take_back_attempt(const struct rein_tx *t, const struct rein_changes
 		rein_put_back(t, c, &ignored);
 }
 
-static bool refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
-			 bool forward)
+/* What moves put into the tree has the time that they gave it, wherever it lies by now. */
+static bool refresh_moved(struct rein_moved *moved, const struct rein_ops *ops, struct rein_changes *c, bool before)
 {
-	struct rein_err ignored = {0};
 	bool any = false;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *o = &ops->v[i];
+		const struct rein_change *x = o->ctime_ns ? rein_op_change(o, c) : NULL;
+		struct rein_fp *known = !x ? NULL : before ? &c->v[x - c->v].before : &c->v[x - c->v].after, now;
+
+		if (!known || !known->mode || x->link_to || known->ino != (before ? o->ino_old : o->ino_new) ||
+		    known->ctime_ns == o->ctime_ns)
+			continue;
+		now = *known;
+		now.ctime_ns = o->ctime_ns;
+		rein_moved_note(moved, known, &now);
+		*known = now;
+		any = true;
+	}
+	return any;
+}
+
+static bool refresh_list(struct rein_moved *moved, const struct rein_ops *ops, const struct rein_op_dirs *d,
+			 struct rein_changes *c, bool forward)
+{
+	bool any = refresh_moved(moved, ops, c, forward);
+	struct rein_err ignored = {0};
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
@@ -231,8 +253,8 @@ static bool refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d,
  * fingerprints follow; an outsider's change stays one. What cannot be written down (a full disk) would be
  * taken for such a change ever after.
  */
-static int refresh_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
-			struct rein_changes *c, bool forward, struct rein_err *err)
+static int refresh_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
+			const struct rein_op_dirs *d, struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	auto_(rein_changes_done) struct rein_changes whole = {0};
 	bool has_own = t->state != REIN_TX_RUNNING; /* beside the chosen ones */
@@ -242,8 +264,8 @@ static int refresh_back(const struct rein_state *s, const struct rein_tx *t, con
 	if (has_own && rein_tx_changes(t, &whole, err) < 0)
 		return -err->code;
 	rein_moved_open(s, &moved);
-	any = refresh_list(&moved, d, c, forward);
-	any |= refresh_list(&moved, d, &whole, forward);
+	any = refresh_list(&moved, ops, d, c, forward);
+	any |= refresh_list(&moved, ops, d, &whole, forward);
 	rein_moved_close(s, &moved);
 	return any ? rein_tx_save_changes(t, has_own ? &whole : c, true, err) : 0;
 }
@@ -260,7 +282,7 @@ static int take_back(const struct rein_state *s, const struct rein_tx *t, struct
 
 	if ((carry_out(ops, d, !forward, true, err) == 0 ||
 	     (rein_master_own_files(err->sys) && carry_out(ops, d, !forward, true, err) == 0)) &&
-	    refresh_back(s, t, d, c, forward, err) == 0)
+	    refresh_back(s, t, ops, d, c, forward, err) == 0)
 		return 0;
 	if (err->code == REIN_E_CONFLICT)
 		mark = openat(t->dirfd, BACK, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -318,12 +340,13 @@ static bool is_what_was_put(const struct rein_change *x, const struct rein_fp *k
 }
 
 /* What is in the real tree now, for later checks; and the ctimes our moves caused. */
-static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, struct rein_changes *c,
-		    bool forward)
+static void refresh(const struct rein_state *s, const struct rein_ops *ops, const struct rein_op_dirs *d,
+		    struct rein_changes *c, bool forward)
 {
 	struct rein_moved moved;
 
 	rein_moved_open(s, &moved);
+	refresh_moved(&moved, ops, c, !forward);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->after : &x->before;
@@ -343,10 +366,10 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 	rein_moved_close(s, &moved);
 }
 
-static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_op_dirs *d,
-		  struct rein_changes *c, bool forward, struct rein_err *err)
+static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_ops *ops,
+		  const struct rein_op_dirs *d, struct rein_changes *c, bool forward, struct rein_err *err)
 {
-	refresh(s, d, c, forward);
+	refresh(s, ops, d, c, forward);
 	rein_free(take_ptr(t->reason)); /* it was held for that, and is no more */
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
@@ -371,8 +394,8 @@ static void outcome_done(struct outcome *o)
 	rein_free(o->changes.v);
 }
 
-static void foresee(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
-		    const struct rein_changes *c, bool forward, struct outcome *ret)
+static void foresee(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
+		    const struct rein_op_dirs *d, const struct rein_changes *c, bool forward, struct outcome *ret)
 {
 	struct rein_err ignored = {0};
 
@@ -383,7 +406,7 @@ static void foresee(const struct rein_state *s, const struct rein_tx *t, const s
 		return;
 	if (c->n)
 		memcpy(ret->changes.v, c->v, c->n * sizeof(*c->v));
-	refresh(s, d, &ret->changes, forward);
+	refresh(s, ops, d, &ret->changes, forward);
 	ret->tx.state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	ret->tx.decided_ns = rein_now_ns();
 	ret->staged = rein_tx_stage(&ret->tx, &ret->changes, &ignored) == 0;
@@ -459,14 +482,14 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	if (rc < 0)
 		return rc;
 	let_second_pass(t, d);
-	foresee(s, t, d, c, forward, &o);
+	foresee(s, t, ops, d, c, forward, &o);
 	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
 	/*
 	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the
 	 * next command writes it: that is no failure of the commit.
 	 */
-	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
+	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, ops, d, c, forward, err);
 	t->unfinished = rc < 0;
 	if (rc == 0)
 		forget_attempt(s, t, d, c);
@@ -510,8 +533,9 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 		       struct rein_err *err)
 {
 	const struct rein_summary was = t->sum;
+	struct rein_err again = {0};
 	auto_close int lock = -1;
-	int rc;
+	int rc, clashes = 0;
 
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
@@ -523,6 +547,10 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 	if (rc < 0 && !rein_tx_stuck(s, t->id)) {
 		take_back_attempt(t, c);
 		t->sum = was;
+		/* gone since the check: that is a conflict, and it can be told of what */
+		if (err->sys == ENOENT || err->sys == ENOTDIR)
+			clashes = rein_tx_check(s, t, c, true, &again);
+		rc = clashes > 0 ? conflict(t, clashes, err) : rc;
 	}
 	return rc;
 }
@@ -642,7 +670,7 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 		return 0;
 	}
 	rein_changes_sum(&c, &t.sum);
-	if (finish(s, &t, &d, &c, forward, err) < 0)
+	if (finish(s, &t, &ops, &d, &c, forward, err) < 0)
 		return -err->code;
 	forget_attempt(s, &t, &d, &c);
 	return 0;

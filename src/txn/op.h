@@ -45,6 +45,7 @@ struct rein_op {
 	char *keep;	/* LINK: where what was in the slot waits; changes places with it */
 	struct rein_attrs old, new;
 	uint64_t ino_old, ino_new;
+	int64_t ctime_ns; /* that the move gave to what it put into the tree; 0: it put nothing there. Not written down */
 	uint32_t root;
 	uint8_t kind;
 	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes. EXCHANGE: the time, if a directory is among the two */

@@ -48,8 +48,8 @@ static void add(const char *path)
 	assert_int_equal(write(fd, "x", 1), 1);
 }
 
-/* What somebody does while the journal is made durable, or in the instant before the first move; once. */
-static void (*on_journal)(void), (*on_move)(void);
+/* What somebody does while the steps are prepared, the journal is made durable, or in the instant before the first move; once. */
+static void (*on_prepare)(void), (*on_journal)(void), (*on_move)(void);
 
 static void now(void (**what)(void))
 {
@@ -67,17 +67,21 @@ int fsync(int fd)
 	return 0;
 }
 
+static void (*on_last_move)(void); /* right after the second of two exchanges */
+static unsigned exchanged;
+
 static const char *formatted; /* who sees that this file came writes to it at once, or NULL */
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags)
 {
 	int rc;
 
-	if (flags & RENAME_EXCHANGE)
-		now(&on_move);
+	now(flags & RENAME_EXCHANGE ? &on_move : &on_prepare);
 	rc = (int)syscall(SYS_renameat2, from, old, to, new, flags);
 	if (formatted && flags & RENAME_EXCHANGE)
 		add(formatted);
+	if (flags & RENAME_EXCHANGE && ++exchanged == 2)
+		now(&on_last_move);
 	return rc;
 }
 
@@ -134,6 +138,7 @@ static int make(void **unused)
 	char path[96];
 
 	(void)unused;
+	exchanged = 0;
 	snprintf(dir, sizeof(dir), "/tmp/rein-txn.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -551,6 +556,68 @@ static void a_directory_moved_between_two_steps_is_followed_on_the_way_back(void
 	assert_int_equal(time_of(away), 1000000000);
 	assert_int_equal(access(d, F_OK), -1);
 	assert_int_equal(t.state, REIN_TX_HELD);
+	/* in its place again it is what it was: the way there and back is nobody's work */
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_check(&state, &t, &c, true, &err), 1);
+	assert_int_equal(c.v[0].clash, REIN_CLASH_NONE);
+	assert_int_equal(c.v[1].clash, REIN_CLASH_CHANGED);
+}
+
+static void move_d(void)
+{
+	auto_free char *d = in_work("d");
+
+	assert_int_equal(rename(d, moved_to), 0);
+}
+
+/* Before the first step nothing needs to be taken back. */
+static void a_directory_that_goes_while_the_steps_are_prepared_is_a_conflict(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("away"), *d = in_work("d"), *f = in_work("d/f");
+	struct rein_err err = {0};
+	struct rein_change *x;
+
+	(void)unused;
+	change_two(&t, &c);
+	x = rein_changes_add(&c, 0, rein_strdup("d")); /* its attributes are read */
+	x->kind = REIN_CHANGE_META;
+	x->what = REIN_WHAT_MODE;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, d, &x->before, &err), 0);
+	x->after = x->before;
+	rein_changes_sort(&c);
+	t.state = REIN_TX_RUNNING; /* its work directory is put away first */
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	assert_int_equal(mkdir(t.roots[0].work, 0700), 0);
+	moved_to = away;
+	on_prepare = move_d;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_null(on_prepare);
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	assert_int_equal(size_of(f), 5);
+}
+
+/* All steps are taken, and then it goes: what an undo finds is still what was put there. */
+static void a_directory_that_goes_right_after_the_steps_can_be_undone(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("away"), *d = in_work("d"), *f = in_work("d/f");
+	struct rein_err err = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_last_move = move_d;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	assert_null(on_last_move);
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(size_of(f), 5);
+	assert_int_equal(rein_tx_undo(&state, &t, &c, &err), 0);
+	assert_int_equal(size_of(f), 1);
 }
 
 /* Out of the tree it is not found: all the rest is taken back, and what is told names it and what to type. */
@@ -739,6 +806,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_moves_the_beginning, make, clear),
 		cmocka_unit_test_setup_teardown(what_is_in_no_list_is_somebodys_whatever_the_clock_says, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_moved_between_two_steps_is_followed_on_the_way_back, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_that_goes_while_the_steps_are_prepared_is_a_conflict, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_that_goes_right_after_the_steps_can_be_undone, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back, make, clear),
 	};
 
