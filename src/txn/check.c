@@ -129,7 +129,8 @@ static int search_inside(const struct check *k, struct rein_change *x, struct re
 		.k = k,
 		.top = x,
 		.not_after_ns = k->forward ? k->t->begin_ns[x->root] : x->after.ctime_ns,
-		.whole = x->kind == (k->forward ? REIN_CHANGE_DELETED : REIN_CHANGE_CREATED),
+		/* but for one that was there, and had to be made because it was gone: that is all it had in the run */
+		.whole = x->kind == (k->forward ? REIN_CHANGE_DELETED : REIN_CHANGE_CREATED) && !x->what,
 	};
 	int rc = rein_tree_walk(k->d.real[x->root], x->path, unknown_visit, &s, err);
 

@@ -1393,6 +1393,20 @@ open("f", "w").write("x")'
 	eq f 1 "$(cat f)"
 }
 
+@test "a directory that is gone outside comes again by --theirs, with what it had in the run, and is undone" {
+	mkdir d; echo 1 >d/f; chmod 644 d/f
+	held sh -c 'chmod 600 d/f; chmod 644 d/f; chmod 700 d' >/dev/null
+	rm -r d
+	run -0 rein commit --theirs d
+	eq d/f 1 "$(cat d/f)"
+	run -0 rein undo
+	eq tree "" "$(ls)"
+	run -0 rein redo
+	echo 2 >d/g
+	run -123 rein undo
+	eq d $'f\ng' "$(ls d)"
+}
+
 @test "gc: what was given up half done keeps what it took from the tree as long as others do" {
 	local id
 	mkdir d e
