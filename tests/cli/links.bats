@@ -494,14 +494,14 @@ END
 }
 
 @test "a new name of a changed file, whose own names are left out: it is a file of its own, and they stay as they are" {
-	local how
+	local how words
 	for how in "--only n" "--ours **" "--only x --only a" "--only d"; do
 		rm -rf -- *; echo old >a; ln a b; echo z >z
 		held sh -c 'echo box >>a; ln a n; mkdir d; ln b d/n; mv a x' >/dev/null
 		if [ "$how" = "--ours **" ]; then echo outside >>b; fi
 		cp -a . "$T/before"
-		# shellcheck disable=SC2086 # words
-		set -f; run -0 rein commit $how; set +f
+		read -ra words <<<"$how"
+		run -0 rein commit "${words[@]}"
 		case $how in
 		"--only n") eq n $'old\nbox' "$(cat n)"; eq a old "$(cat a)"; same a b; apart a n ;;
 		"--ours **") eq b $'old\noutside' "$(cat b)" ;;
