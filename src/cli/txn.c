@@ -197,8 +197,8 @@ int rein_cli_discard(int argc, char **argv)
 	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
 	auto_(rein_changes_done) struct rein_changes c = {0};
 	struct rein_err err = {0};
+	bool left = false, gives_up;
 	int first, status;
-	bool left = false;
 
 	rein_ui_outlive_readers();
 	if (rein_verb_begin("discard", argc, argv, &a, &common, &first, &e, &status))
@@ -206,15 +206,17 @@ int rein_cli_discard(int argc, char **argv)
 	if (rein_engine_find(&e, first < argc ? argv[first] : NULL, 1u << REIN_TX_HELD, &t, &err) < 0)
 		return rein_fail(&err, common.json);
 	left = is_left(&e, &t);
+	gives_up = a.force && rein_tx_stuck(&e.state, t.id);
 	if ((left ? rein_tx_save_changes(&t, &c, false, &err) : rein_tx_changes(&t, &c, &err)) < 0 ||
-	    rein_engine_later(&e, NULL, &t, &c,
-			      a.force && rein_tx_stuck(&e.state, t.id) ? REIN_LATER_ABANDON : REIN_LATER_DISCARD,
-			      &err) < 0)
+	    rein_engine_later(&e, NULL, &t, &c, gives_up ? REIN_LATER_ABANDON : REIN_LATER_DISCARD, &err) < 0)
 		return rein_fail(&err, common.json);
 	if (common.json)
 		print_json(&t, &c, NULL, NULL);
 	else if (left && !common.quiet)
 		rein_say("discarded %s%s%s: what it did was not known.", rein_ui(stderr, REIN_BOLD), t.id, rein_ui_off(stderr));
+	else if (gives_up && !common.quiet)
+		rein_say("gave up %s%s%s: the tree stays as it is. What it took from there is in %s until rein gc removes it.",
+			 rein_ui(stderr, REIN_BOLD), t.id, rein_ui_off(stderr), rein_ui_path(t.roots[0].store));
 	else if (!common.quiet)
 		done_line("discarded", &t, &c, NULL);
 	rein_engine_alerts(&e, NULL, common.json ? NULL : stderr);

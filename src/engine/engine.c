@@ -278,6 +278,7 @@ static int describe(struct rein_run *r, char **argv, struct rein_err *err)
 
 static int scan(struct rein_run *r, struct rein_err *err)
 {
+	rein_tx_heed_clock(&r->tx);
 	for (size_t i = 0; i < r->tx.nroots; i++)
 		if (rein_scan(&r->tx.roots[i], (uint32_t)i, r->tx.begin_ns[i], &r->result.linked,
 			      &r->changes, err) < 0)

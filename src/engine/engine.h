@@ -241,5 +241,7 @@ void rein_open_created(struct rein_changes *c, size_t top, const struct rein_fp 
 void rein_part_halved(struct rein_changes *c);
 /* What is written through one name of a file is there through the others, too: fails where one is left out alone. */
 int rein_names_together(const struct rein_changes *c, struct rein_err *err);
+/* All of these, when it is clear what is left out: what does not go with it any more comes, or stays, by itself. */
+int rein_part_left(struct rein_changes *c, struct rein_err *err);
 
 #endif

@@ -14,9 +14,11 @@
 #include "sys/file.h"
 #include "text/load.h"
 
-/* From now on the change is against this. */
+/* From now on the change is against this. Another file than the one that the run changed is replaced, not written to. */
 static void rebase_on(struct rein_change *x, const struct rein_fp *now)
 {
+	const bool same = rein_fp_same_inode(&x->before, now);
+
 	x->before = *now;
 	x->clash = REIN_CLASH_NONE;
 	if (x->kind == REIN_CHANGE_DELETED)
@@ -26,7 +28,7 @@ static void rebase_on(struct rein_change *x, const struct rein_fp *now)
 	else if (x->kind == REIN_CHANGE_CREATED)
 		x->kind = REIN_CHANGE_MODIFIED;
 	if (x->kind == REIN_CHANGE_CREATED || x->kind == REIN_CHANGE_MODIFIED)
-		x->in_place = x->in_place && now->nlink > 1;
+		x->in_place = x->in_place && same && now->nlink > 1;
 }
 
 static int rebase(const struct rein_tx *t, const struct rein_changes *c, struct rein_change *x, struct rein_err *err)
@@ -360,6 +362,5 @@ int rein_resolve(struct rein_engine *e, struct rein_tx *t, struct rein_changes *
 	if (n > 0)
 		return rein_err_set(err, REIN_E_CONFLICT, "transaction %s: %d conflict%s", t->id, n,
 				    n == 1 ? "" : "s");
-	rein_part_halved(c);
-	return rein_names_together(c, err);
+	return rein_part_left(c, err);
 }

@@ -286,6 +286,67 @@ int rein_names_together(const struct rein_changes *c, struct rein_err *err)
 	return 0;
 }
 
+/* A name that a real file has in the run, and the number of that. */
+struct member {
+	struct rein_change *x;
+	uint64_t ino;
+};
+
+static int by_member(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->x->root != y->x->root)
+		return x->x->root < y->x->root ? -1 : 1;
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+/* All names of one file. */
+static void part_if_left(const struct member *v, size_t n)
+{
+	bool changes = false, stays = false;
+
+	for (size_t i = 0; i < n; i++) {
+		changes |= v[i].x->in_place && !v[i].x->skipped;
+		stays |= v[i].x->skipped && (v[i].x->in_place || v[i].x->from);
+	}
+	for (size_t i = 0; stays && !changes && i < n; i++) {
+		struct rein_change *x = v[i].x;
+
+		if (x->skipped || !x->link_to)
+			continue;
+		rein_free(take_ptr(x->link_to));
+		x->through = REIN_THROUGH_NOTHING;
+	}
+}
+
+/*
+ * A new name of a file that the run changed: where the file is to stay as it is, under the names it has, the change must
+ * not reach it through the new one, which comes as a file of its own.
+ */
+static int part_linked(struct rein_changes *c, struct rein_err *err)
+{
+	auto_free struct member *v = rein_calloc(c->n ? c->n : 1, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return rein_err_nomem(err);
+	for (size_t i = 0; i < c->n; i++) {
+		struct rein_change *x = &c->v[i];
+
+		if (x->through || (x->in_place && x->what))
+			v[n++] = (struct member){x, x->through ? x->link_ino : x->before.ino};
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_member);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && by_member(&v[i], &v[k]) == 0; k++)
+			;
+		part_if_left(v + i, k - i);
+	}
+	return 0;
+}
+
 static void part_if_halved(const struct rein_changes *c, struct rein_change *x)
 {
 	size_t k = x->from ? rein_changes_find(c, x->root, x->from) : c->n;
@@ -307,6 +368,14 @@ void rein_part_halved(struct rein_changes *c)
 		part_if_halved(c, &c->v[i]);
 }
 
+int rein_part_left(struct rein_changes *c, struct rein_err *err)
+{
+	if (rein_names_together(c, err) < 0 || part_linked(c, err) < 0)
+		return -err->code;
+	rein_part_halved(c);
+	return 0;
+}
+
 int rein_select_marked(struct rein_changes *c, struct rein_err *err)
 {
 	bool any = false;
@@ -325,8 +394,5 @@ int rein_select_marked(struct rein_changes *c, struct rein_err *err)
 	}
 	if (!any)
 		return rein_err_set(err, REIN_E_USAGE, "no change is chosen");
-	if (rein_names_together(c, err) < 0)
-		return -err->code;
-	rein_part_halved(c);
-	return 0;
+	return rein_part_left(c, err);
 }

@@ -309,8 +309,8 @@ static bool linked_at(const struct side *side, struct stat *st)
 }
 
 /*
- * Renaming a file onto another name of it does nothing. Without privilege the overlay does not always
- * know that the two are one, if the second was made in the box, and answers ESTALE.
+ * Renaming a file onto another name of it does nothing, nor does exchanging the two. Without privilege the overlay does
+ * not always know that they are one, if the second was made in the box, and answers ESTALE.
  */
 static int rename_link(const struct rein_supervisor *s, const struct seccomp_notif *n,
 		       const struct renaming *r)
@@ -318,12 +318,12 @@ static int rename_link(const struct rein_supervisor *s, const struct seccomp_not
 	struct stat from, to;
 	dev_t from_dev, to_dev;
 
-	if (r->flags || !linked_at(&r->from, &from) || !linked_at(&r->to, &to) ||
+	if (r->flags & ~(unsigned)RENAME_EXCHANGE || !linked_at(&r->from, &from) || !linked_at(&r->to, &to) ||
 	    from.st_size != to.st_size || from.st_mtim.tv_sec != to.st_mtim.tv_sec ||
 	    from.st_mtim.tv_nsec != to.st_mtim.tv_nsec || !on_overlay(s, r->from.parent, &from_dev) ||
 	    !on_overlay(s, r->to.parent, &to_dev) || from_dev != to_dev || !valid(s, n->id))
 		return 1;
-	if (renameat(r->from.parent, r->from.name, r->to.parent, r->to.name) == 0 || errno == ESTALE)
+	if (renameat2(r->from.parent, r->from.name, r->to.parent, r->to.name, r->flags) == 0 || errno == ESTALE)
 		return 0;
 	return -errno;
 }

@@ -334,36 +334,54 @@ static int nested_mount(struct rein_viewplan *p, const struct rein_mount *m,
 	return 0;
 }
 
-/* Nothing can be renamed into a subvolume of btrfs or out of it, in a box as outside: it is a tree of its own. */
-static int nested_subvolume(struct rein_viewplan *p, const char *path, const struct rein_cow *c)
+/*
+ * Nothing can be renamed into a subvolume of btrfs or out of it, in a box as outside: it is a tree of its own, also where
+ * it was asked for and is no mount. One that is read-only has no place for changes: it stays where it is, in the tree it
+ * lies in, which may hide something there.
+ */
+static int nested_subvolume(struct rein_viewplan *p, const char *path, const struct rein_cow *c, bool ro)
 {
+	const bool asked_for = rein_viewroots_has_(p->v, path);
 	int hidden;
 
 	for (size_t i = 0; i < p->mounts.n; i++)
 		if (rein_path_within(path, p->mounts.v[i].point) && !rein_path_within(c->path, p->mounts.v[i].point))
 			return 0; /* that had its answer */
-	if (rein_viewmounts_kept_(p->v, path) || rein_viewroots_has_(p->v, path))
+	if (rein_viewmounts_kept_(p->v, path))
 		return 0;
-	hidden = hide_mount(p, path, c->path, c->whole);
+	if (asked_for && ro)
+		return rein_err_set(p->err, REIN_E_UNSUPPORTED, "'%s' is a read-only subvolume, where nothing can be committed",
+				    path);
+	hidden = asked_for ? 0 : hide_mount(p, path, c->path, c->whole);
 	if (hidden)
 		return hidden < 0 ? hidden : 0;
+	if (ro)
+		return rein_view_add_path_(p->v, path, NULL, REIN_PATH_RO, true) < 0 ||
+				       rein_view_note_(p->v, false, "%s inside %s is read-only here: it is a read-only subvolume",
+						       path, c->path) < 0
+			       ? rein_err_nomem(p->err)
+			       : 0;
 	if (rein_viewroots_cow_(p, path, c->whole) < 0)
 		return -p->err->code;
-	p->v->cow[p->v->ncow - 1].found = p->v->cow[p->v->ncow - 1].apart = true;
+	for (size_t i = 0; i < p->v->ncow; i++)
+		if (rein_streq(p->v->cow[i].path, path))
+			p->v->cow[i].apart = true;
+	if (!asked_for)
+		p->v->cow[p->v->ncow - 1].found = true;
 	return 0;
 }
 
 static int nested_subvolumes(struct rein_viewplan *p)
 {
 	for (size_t i = 0; i < p->v->ncow; i++) { /* the list grows: there may be some in them */
-		auto_strlist struct rein_strlist found = {0};
+		auto_strlist struct rein_strlist found = {0}, ro = {0};
 
-		if (rein_subvolumes(p->v->cow[i].path, &found, p->err) < 0)
+		if (rein_subvolumes(p->v->cow[i].path, &found, &ro, p->err) < 0)
 			return -p->err->code;
-		for (size_t k = 0; k < found.n; k++) {
+		for (size_t k = 0; k < found.n + ro.n; k++) {
 			const struct rein_cow c = p->v->cow[i]; /* adding one may move it */
 
-			if (nested_subvolume(p, found.v[k], &c) < 0)
+			if (nested_subvolume(p, k < found.n ? found.v[k] : ro.v[k - found.n], &c, k >= found.n) < 0)
 				return -p->err->code;
 		}
 	}

@@ -30,21 +30,27 @@ static int look_up(int fd, const char *dir, uint64_t treeid, uint64_t dirid, cha
 }
 
 static int list(int fd, const char *dir, const struct btrfs_ioctl_get_subvol_rootref_args *refs, struct rein_strlist *ret,
-		struct rein_err *err)
+		struct rein_strlist *ret_ro, struct rein_err *err)
 {
 	for (size_t i = 0; i < refs->num_items; i++) {
 		auto_free char *path = NULL;
+		struct rein_strlist *to = NULL;
 
 		if (look_up(fd, dir, refs->rootref[i].treeid, refs->rootref[i].dirid, &path, err) < 0)
 			return -err->code;
-		if (path && faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 &&
-		    rein_strlist_take(ret, take_ptr(path)) < 0)
+		if (!path)
+			continue;
+		if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
+			to = ret;
+		else if (errno == EROFS)
+			to = ret_ro;
+		if (to && rein_strlist_take(to, take_ptr(path)) < 0)
 			return rein_err_nomem(err);
 	}
 	return 0;
 }
 
-int rein_subvolumes(const char *dir, struct rein_strlist *ret, struct rein_err *err)
+int rein_subvolumes(const char *dir, struct rein_strlist *ret, struct rein_strlist *ret_ro, struct rein_err *err)
 {
 	auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_free struct btrfs_ioctl_get_subvol_rootref_args *refs = NULL;
@@ -58,7 +64,7 @@ int rein_subvolumes(const char *dir, struct rein_strlist *ret, struct rein_err *
 		return rein_err_nomem(err);
 	while (more) {
 		more = ioctl(fd, BTRFS_IOC_GET_SUBVOL_ROOTREF, refs) < 0 && errno == EOVERFLOW;
-		if (list(fd, dir, refs, ret, err) < 0)
+		if (list(fd, dir, refs, ret, ret_ro, err) < 0)
 			return -err->code;
 		if (more && !refs->num_items)
 			break;

@@ -10,9 +10,9 @@
 #include "base/strlist.h"
 
 /*
- * Those below dir that can be written to and lie in no other one, as absolute paths. None on other filesystems; one that
- * may not be looked up is left out.
+ * Those below dir that lie in no other one, as absolute paths: the ones that can be written to, and the ones that nobody
+ * can (snapshots, mostly). None on other filesystems; one that may not be looked up is left out.
  */
-int rein_subvolumes(const char *dir, struct rein_strlist *ret, struct rein_err *err);
+int rein_subvolumes(const char *dir, struct rein_strlist *ret, struct rein_strlist *ret_ro, struct rein_err *err);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "sys/file.h"
-#include "txn/op.h"
+#include "txn/internal.h"
 
 /* A step's two ends, by open parent directories. */
 struct ends {
@@ -119,7 +119,7 @@ static int keep_time(int fd, const char *name, uint64_t ino, const struct rein_a
 /* XFS gives a directory a new time when it changes places with something that lies in another one. */
 static int keep_times(const struct rein_op *o, const struct ends *e, bool forward, struct rein_err *err)
 {
-	if (!(o->bits & REIN_ATTR_MTIME))
+	if (!(o->bits & REIN_ATTR_MTIME) || e->real_fd < 0)
 		return 0;
 	if (keep_time(e->real_fd, e->real_name, forward ? o->ino_new : o->ino_old, forward ? &o->new : &o->old, err) < 0)
 		return -err->code;
@@ -144,7 +144,16 @@ int rein_ops_times(struct rein_ops *ops, const struct rein_op_dirs *dirs, bool f
 	return 0;
 }
 
-static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+/* At once: a moment later it may lie elsewhere, with its directory. */
+static void note_time(struct rein_op *o, const struct ends *e)
+{
+	struct rein_err ignored = {0};
+	struct rein_fp fp;
+
+	o->ctime_ns = rein_fp_at(e->real_fd, e->real_name, &fp, &ignored) == 0 && fp.mode ? fp.ctime_ns : 0;
+}
+
+static int do_exchange(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	uint64_t slot_todo = forward ? o->ino_new : o->ino_old;
 	uint64_t real_todo = forward ? o->ino_old : o->ino_new;
@@ -161,21 +170,29 @@ static int do_exchange(const struct rein_op *o, struct ends *e, bool forward, bo
 		return outsider(o, err);
 	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0)
 		return -err->code;
-	if (back || took_it(e, real_todo, a))
-		return keep_times(o, e, forward, err);
+	if (back || took_it(e, real_todo, a)) {
+		if (keep_times(o, e, forward, err) < 0)
+			return -err->code;
+		note_time(o, e);
+		return 0;
+	}
 	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_EXCHANGE, o, err) < 0 ||
 	    keep_times(o, e, !forward, err) < 0)
 		return -err->code;
 	return outsider(o, err);
 }
 
-static int put(const struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
+static int put(struct rein_op *o, struct ends *e, bool back, struct rein_err *err)
 {
+	/* after a crash: whoever removed what was put there did so afterwards */
 	if (!e->slot.mode)
-		return e->real.mode || back ? 0 : lost(o, err);
+		return e->real.mode || back || o->reach == REIN_REACH_DONE ? 0 : lost(o, err);
 	if (e->real_fd < 0)
 		return outsider(o, err);
-	return move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err);
+	if (move(e->slot_fd, e->slot_name, e->real_fd, e->real_name, RENAME_NOREPLACE, o, err) < 0)
+		return -err->code;
+	note_time(o, e);
+	return 0;
 }
 
 static int take_away(const struct rein_op *o, uint64_t ino, const struct rein_attrs *was, struct ends *e, bool back,
@@ -195,12 +212,12 @@ static int take_away(const struct rein_op *o, uint64_t ino, const struct rein_at
 												      : outsider(o, err);
 }
 
-static int do_create(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+static int do_create(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	return forward ? put(o, e, back, err) : take_away(o, o->ino_new, &o->new, e, back, err);
 }
 
-static int do_delete(const struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
+static int do_delete(struct rein_op *o, struct ends *e, bool forward, bool back, struct rein_err *err)
 {
 	return forward ? take_away(o, o->ino_old, &o->old, e, back, err) : put(o, e, back, err);
 }
@@ -457,6 +474,30 @@ static int open_both(const struct rein_ops *ops, const struct rein_op *o, const 
 	return found < 0 ? found : !found;
 }
 
+static int act(const struct rein_ops *ops, struct rein_op *o, const struct rein_op_dirs *d, struct ends *e, bool forward,
+	       bool back, struct rein_err *err)
+{
+	switch (o->kind) {
+	case REIN_OP_LIFT:
+		return do_lift(e, o, back, err);
+	case REIN_OP_INPLACE:
+		return do_inplace(o, d, e, forward, back, err);
+	case REIN_OP_META:
+		return do_meta(o, e, forward, err);
+	case REIN_OP_DIRMETA:
+		return do_dirmeta(o, e, forward, err);
+	case REIN_OP_LINK:
+		return do_link(ops, o, d, e, forward, err);
+	case REIN_OP_EXCHANGE:
+		return do_exchange(o, e, forward, back, err);
+	case REIN_OP_CREATE:
+		return do_create(o, e, forward, back, err);
+	case REIN_OP_DELETE:
+		return do_delete(o, e, forward, back, err);
+	}
+	return rein_err_set(err, REIN_E_INVALID, "the journal has an unknown step");
+}
+
 static int take_step(const struct rein_ops *ops, struct rein_op *o, const struct rein_op_dirs *d, bool forward,
 		     bool back, struct rein_err *err)
 {
@@ -470,25 +511,40 @@ static int take_step(const struct rein_ops *ops, struct rein_op *o, const struct
 	rc = open_both(ops, o, d, &e, err);
 	if (rc != 0)
 		return rc < 0 ? rc : back || o->reach != REIN_REACH_DONE ? outsider(o, err) : 0;
-	switch (o->kind) {
-	case REIN_OP_LIFT:
-		return do_lift(&e, o, back, err);
-	case REIN_OP_INPLACE:
-		return do_inplace(o, d, &e, forward, back, err);
-	case REIN_OP_META:
-		return do_meta(o, &e, forward, err);
-	case REIN_OP_DIRMETA:
-		return do_dirmeta(o, &e, forward, err);
-	case REIN_OP_LINK:
-		return do_link(ops, o, d, &e, forward, err);
-	case REIN_OP_EXCHANGE:
-		return do_exchange(o, &e, forward, back, err);
-	case REIN_OP_CREATE:
-		return do_create(o, &e, forward, back, err);
-	case REIN_OP_DELETE:
-		return do_delete(o, &e, forward, back, err);
+	return act(ops, o, d, &e, forward, back, err);
+}
+
+/* What could not be taken back where it was, where it is by now. */
+static int take_elsewhere(const struct rein_ops *ops, struct rein_op *o, const struct rein_op_dirs *d, bool forward,
+			  struct rein_strayed *strayed, struct rein_err *err)
+{
+	auto_(ends_done) struct ends e = {.real_fd = -1, .slot_fd = -1};
+	struct rein_err why = *err;
+	int dir;
+
+	if (o->root >= d->n || ends_open(o, d, &e, err) < 0) {
+		*err = why;
+		return -err->code;
 	}
-	return rein_err_set(err, REIN_E_INVALID, "the journal has an unknown step");
+	*err = why;
+	dir = rein_strayed_find(strayed, ops, o, d, e.real_fd, err);
+	if (dir < 0)
+		return -err->code;
+	rein_closep_(&e.real_fd);
+	e.real_fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	if (e.real_fd < 0)
+		return rein_err_errno(err, "open the directory of '%s'", o->path);
+	if (rein_fp_at(e.real_fd, e.real_name, &e.real, err) < 0)
+		return -err->code;
+	return act(ops, o, d, &e, forward, true, err);
+}
+
+/* Its mode and its time, too. */
+static int dress_strayed(const struct rein_op *o, bool forward, const struct rein_strayed *strayed, struct rein_err *err)
+{
+	int dir = rein_strayed_known(strayed, o->root, o->ino_old);
+
+	return dir < 0 ? 0 : rein_attrs_apply(dir, "", forward ? &o->new : &o->old, o->bits, err);
 }
 
 static bool in_phase(int kind, int phase, bool forward)
@@ -505,20 +561,38 @@ static bool in_phase(int kind, int phase, bool forward)
 	return forward_phases[forward ? phase : backward[phase]] & 1u << kind;
 }
 
+static int take_back(const struct rein_ops *ops, struct rein_op *o, const struct rein_op_dirs *d, bool forward,
+		     struct rein_strayed *strayed, struct rein_err *err)
+{
+	if (take_step(ops, o, d, forward, true, err) < 0 &&
+	    (err->code != REIN_E_CONFLICT || take_elsewhere(ops, o, d, forward, strayed, err) < 0))
+		return -err->code;
+	return o->kind == REIN_OP_DIRMETA ? dress_strayed(o, forward, strayed, err) : 0;
+}
+
 int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, bool back,
 		   struct rein_err *err)
 {
+	auto_(rein_strayed_done) struct rein_strayed strayed = {0};
+	struct rein_err first = {0};
+
 	for (int phase = 0; phase < 5; phase++) {
 		for (size_t i = 0; i < ops->n; i++) {
 			/* what was done last is undone first */
 			struct rein_op *o = &ops->v[forward || phase == 4 ? i : ops->n - 1 - i];
+			struct rein_err why = {0};
 
-			if (in_phase(o->kind, phase, forward) &&
-			    take_step(ops, o, dirs, forward, back, err) < 0)
+			if (!in_phase(o->kind, phase, forward))
+				continue;
+			if (!back && take_step(ops, o, dirs, forward, false, err) < 0)
 				return -err->code;
+			if (back && take_back(ops, o, dirs, forward, &strayed, &why) < 0 && !first.code)
+				first = why;
 		}
 	}
-	return 0;
+	if (first.code)
+		*err = first;
+	return -first.code;
 }
 
 static int need(const struct rein_op *o, const struct rein_op_dirs *d, const char *slot,

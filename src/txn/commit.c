@@ -44,7 +44,7 @@ static int open_real(const char *path, struct rein_err *err)
 int rein_op_dirs_open(const struct rein_tx *t, struct rein_op_dirs *ret, struct rein_err *err)
 {
 	struct rein_op_dirs d = {rein_calloc(t->nroots, sizeof(int)),
-				 rein_calloc(t->nroots, sizeof(int)), 0};
+				 rein_calloc(t->nroots, sizeof(int)), t->begin_ns, 0};
 
 	if (!d.real || !d.store) {
 		rein_op_dirs_done(&d);
@@ -183,21 +183,50 @@ static void forget_attempt(const struct rein_state *s, const struct rein_tx *t, 
 	rein_parted_forget(s, t, d, c);
 }
 
+/*
+ * Somebody else's doing stands in the way back. It would in the way forward, and every command would go there and back
+ * again: so there is only one way from here. Lost in a power cut, the mark costs one such round.
+ */
+#define BACK "back"
+
 /* It is as before; where the content of a held one cannot be put back now, the next attempt begins with that. */
 static void take_back_attempt(const struct rein_tx *t, const struct rein_changes *c)
 {
 	struct rein_err ignored = {0};
 
 	unlinkat(t->dirfd, "chosen", 0);
+	unlinkat(t->dirfd, BACK, 0);
 	if (t->state == REIN_TX_HELD || t->state == REIN_TX_RUNNING)
 		rein_put_back(t, c, &ignored);
 }
 
-static bool refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d, struct rein_changes *c,
-			 bool forward)
+/* What moves put into the tree has the time that they gave it, wherever it lies by now. */
+static bool refresh_moved(struct rein_moved *moved, const struct rein_ops *ops, struct rein_changes *c, bool before)
 {
-	struct rein_err ignored = {0};
 	bool any = false;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct rein_op *o = &ops->v[i];
+		const struct rein_change *x = o->ctime_ns ? rein_op_change(o, c) : NULL;
+		struct rein_fp *known = !x ? NULL : before ? &c->v[x - c->v].before : &c->v[x - c->v].after, now;
+
+		if (!known || !known->mode || x->link_to || known->ino != (before ? o->ino_old : o->ino_new) ||
+		    known->ctime_ns == o->ctime_ns)
+			continue;
+		now = *known;
+		now.ctime_ns = o->ctime_ns;
+		rein_moved_note(moved, known, &now);
+		*known = now;
+		any = true;
+	}
+	return any;
+}
+
+static bool refresh_list(struct rein_moved *moved, const struct rein_ops *ops, const struct rein_op_dirs *d,
+			 struct rein_changes *c, bool forward)
+{
+	bool any = refresh_moved(moved, ops, c, forward);
+	struct rein_err ignored = {0};
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
@@ -224,8 +253,8 @@ static bool refresh_list(struct rein_moved *moved, const struct rein_op_dirs *d,
  * fingerprints follow; an outsider's change stays one. What cannot be written down (a full disk) would be
  * taken for such a change ever after.
  */
-static int refresh_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
-			struct rein_changes *c, bool forward, struct rein_err *err)
+static int refresh_back(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
+			const struct rein_op_dirs *d, struct rein_changes *c, bool forward, struct rein_err *err)
 {
 	auto_(rein_changes_done) struct rein_changes whole = {0};
 	bool has_own = t->state != REIN_TX_RUNNING; /* beside the chosen ones */
@@ -235,10 +264,36 @@ static int refresh_back(const struct rein_state *s, const struct rein_tx *t, con
 	if (has_own && rein_tx_changes(t, &whole, err) < 0)
 		return -err->code;
 	rein_moved_open(s, &moved);
-	any = refresh_list(&moved, d, c, forward);
-	any |= refresh_list(&moved, d, &whole, forward);
+	any = refresh_list(&moved, ops, d, c, forward);
+	any |= refresh_list(&moved, ops, d, &whole, forward);
 	rein_moved_close(s, &moved);
 	return any ? rein_tx_save_changes(t, has_own ? &whole : c, true, err) : 0;
+}
+
+static bool goes_back(const struct rein_tx *t)
+{
+	return faccessat(t->dirfd, BACK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int take_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c, const struct rein_ops *ops,
+		     const struct rein_op_dirs *d, bool forward, struct rein_err *err)
+{
+	auto_close int mark = -1;
+
+	if ((carry_out(ops, d, !forward, true, err) == 0 ||
+	     (rein_master_own_files(err->sys) && carry_out(ops, d, !forward, true, err) == 0)) &&
+	    refresh_back(s, t, ops, d, c, forward, err) == 0)
+		return 0;
+	if (err->code == REIN_E_CONFLICT)
+		mark = openat(t->dirfd, BACK, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return -err->code;
+}
+
+static int remove_journal(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err)
+{
+	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
+		return rein_err_errno(err, "remove the journal of %s", t->id);
+	return 0;
 }
 
 static int go_back(const struct rein_state *s, const struct rein_tx *t, struct rein_changes *c,
@@ -247,17 +302,13 @@ static int go_back(const struct rein_state *s, const struct rein_tx *t, struct r
 {
 	struct rein_err why = *err, second = {0};
 
-	if (carry_out(ops, d, !forward, true, &second) < 0 || refresh_back(s, t, d, c, forward, &second) < 0) {
-		/* the journal stays: the next command tries again ([T3]) */
-		*err = why;
-		err->code = REIN_E_FAILED; /* no conflict that leaves everything as it was */
-		return rein_err_prefix(err,
-				       "transaction %s could neither be finished nor taken back (%s); "
-				       "it is tried again on the next command",
-				       t->id, second.msg);
-	}
-	if (unlinkat(s->journal_fd, t->id, 0) < 0 || fsync(s->journal_fd) < 0)
-		return rein_err_errno(err, "remove the journal of %s", t->id);
+	if (take_back(s, t, c, ops, d, forward, &second) < 0) /* the journal stays: the next command tries again ([T3]) */
+		return rein_err_set(err, REIN_E_FAILED, /* no conflict that leaves everything as it was */
+				    "transaction %s is half done, which the next command tries to settle (to give it up: "
+				    "rein discard --force %s): %s; at first: %s",
+				    t->id, t->id, second.msg, why.msg);
+	if (remove_journal(s, t, err) < 0)
+		return -err->code;
 	*err = why;
 	return rein_err_prefix(err, "nothing was changed");
 }
@@ -289,12 +340,13 @@ static bool is_what_was_put(const struct rein_change *x, const struct rein_fp *k
 }
 
 /* What is in the real tree now, for later checks; and the ctimes our moves caused. */
-static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, struct rein_changes *c,
-		    bool forward)
+static void refresh(const struct rein_state *s, const struct rein_ops *ops, const struct rein_op_dirs *d,
+		    struct rein_changes *c, bool forward)
 {
 	struct rein_moved moved;
 
 	rein_moved_open(s, &moved);
+	refresh_moved(&moved, ops, c, !forward);
 	for (size_t i = 0; i < c->n; i++) {
 		struct rein_change *x = &c->v[i];
 		struct rein_fp *known = forward ? &x->after : &x->before;
@@ -314,10 +366,10 @@ static void refresh(const struct rein_state *s, const struct rein_op_dirs *d, st
 	rein_moved_close(s, &moved);
 }
 
-static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_op_dirs *d,
-		  struct rein_changes *c, bool forward, struct rein_err *err)
+static int finish(const struct rein_state *s, struct rein_tx *t, const struct rein_ops *ops,
+		  const struct rein_op_dirs *d, struct rein_changes *c, bool forward, struct rein_err *err)
 {
-	refresh(s, d, c, forward);
+	refresh(s, ops, d, c, forward);
 	rein_free(take_ptr(t->reason)); /* it was held for that, and is no more */
 	t->state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	t->decided_ns = rein_now_ns();
@@ -342,8 +394,8 @@ static void outcome_done(struct outcome *o)
 	rein_free(o->changes.v);
 }
 
-static void foresee(const struct rein_state *s, const struct rein_tx *t, const struct rein_op_dirs *d,
-		    const struct rein_changes *c, bool forward, struct outcome *ret)
+static void foresee(const struct rein_state *s, const struct rein_tx *t, const struct rein_ops *ops,
+		    const struct rein_op_dirs *d, const struct rein_changes *c, bool forward, struct outcome *ret)
 {
 	struct rein_err ignored = {0};
 
@@ -354,7 +406,7 @@ static void foresee(const struct rein_state *s, const struct rein_tx *t, const s
 		return;
 	if (c->n)
 		memcpy(ret->changes.v, c->v, c->n * sizeof(*c->v));
-	refresh(s, d, &ret->changes, forward);
+	refresh(s, ops, d, &ret->changes, forward);
 	ret->tx.state = forward ? REIN_TX_COMMITTED : REIN_TX_UNDONE;
 	ret->tx.decided_ns = rein_now_ns();
 	ret->staged = rein_tx_stage(&ret->tx, &ret->changes, &ignored) == 0;
@@ -430,14 +482,14 @@ static int run(const struct rein_state *s, struct rein_tx *t, struct rein_change
 	if (rc < 0)
 		return rc;
 	let_second_pass(t, d);
-	foresee(s, t, d, c, forward, &o);
+	foresee(s, t, ops, d, c, forward, &o);
 	if (sync_all(d, t->dirfd, err) < 0)
 		return go_back(s, t, c, ops, d, forward, err);
 	/*
 	 * Done and durable. If it cannot be written down (a full disk) the journal stays and the
 	 * next command writes it: that is no failure of the commit.
 	 */
-	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, d, c, forward, err);
+	rc = o.staged ? settle(s, &o, t, c, err) : finish(s, t, ops, d, c, forward, err);
 	t->unfinished = rc < 0;
 	if (rc == 0)
 		forget_attempt(s, t, d, c);
@@ -481,8 +533,9 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 		       struct rein_err *err)
 {
 	const struct rein_summary was = t->sum;
+	struct rein_err again = {0};
 	auto_close int lock = -1;
-	int rc;
+	int rc, clashes = 0;
 
 	if (t->state != REIN_TX_HELD && t->state != REIN_TX_RUNNING)
 		return rein_err_set(err, REIN_E_STATE, "transaction %s is already %s", t->id,
@@ -494,6 +547,10 @@ static int commit_once(const struct rein_state *s, struct rein_tx *t, struct rei
 	if (rc < 0 && !rein_tx_stuck(s, t->id)) {
 		take_back_attempt(t, c);
 		t->sum = was;
+		/* gone since the check: that is a conflict, and it can be told of what */
+		if (err->sys == ENOENT || err->sys == ENOTDIR)
+			clashes = rein_tx_check(s, t, c, true, &again);
+		rc = clashes > 0 ? conflict(t, clashes, err) : rc;
 	}
 	return rc;
 }
@@ -503,6 +560,8 @@ int rein_tx_commit(const struct rein_state *s, struct rein_tx *t, struct rein_ch
 {
 	int rc;
 
+	if (t->state == REIN_TX_RUNNING)
+		rein_tx_narrow(s, t, c);
 	do
 		rc = commit_once(s, t, c, err);
 	while (rc < 0 && rein_master_own_files(err->sys));
@@ -601,20 +660,17 @@ static int recover_one(const struct rein_state *s, const char *id, struct rein_e
 		return rein_err_prefix(err, "recover transaction %s", id);
 	if (find_reach(&t, &d, forward, &ops, err) < 0)
 		return rein_err_prefix(err, "recover transaction %s", id);
-	if (carry_out(&ops, &d, forward, false, err) < 0 &&
-	    (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0)) {
-		struct rein_err second = {0};
-
-		if (carry_out(&ops, &d, !forward, true, &second) < 0 ||
-		    refresh_back(s, &t, &d, &c, forward, &second) < 0)
-			return rein_err_prefix(err, "recover transaction %s", id);
-		if (unlinkat(s->journal_fd, id, 0) < 0)
-			return rein_err_errno(err, "remove '%s'", id);
+	if (goes_back(&t) || (carry_out(&ops, &d, forward, false, err) < 0 &&
+			      (!rein_master_own_files(err->sys) || carry_out(&ops, &d, forward, false, err) < 0))) {
+		if (take_back(s, &t, &c, &ops, &d, forward, err) < 0)
+			return rein_err_prefix(err, "transaction %s is half done", id);
+		if (remove_journal(s, &t, err) < 0)
+			return -err->code;
 		take_back_attempt(&t, &c);
 		return 0;
 	}
 	rein_changes_sum(&c, &t.sum);
-	if (finish(s, &t, &d, &c, forward, err) < 0)
+	if (finish(s, &t, &ops, &d, &c, forward, err) < 0)
 		return -err->code;
 	forget_attempt(s, &t, &d, &c);
 	return 0;
@@ -645,6 +701,7 @@ int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct r
 {
 	auto_(rein_names_done) struct rein_names names = {0};
 	auto_close int lock = -1;
+	struct rein_err why;
 	int n = 0;
 
 	/* cheap on every start: one look into a directory that is almost always empty */
@@ -663,9 +720,11 @@ int rein_tx_recover(const struct rein_state *s, struct rein_err *stuck, struct r
 			continue;
 		}
 		/* one that cannot be finished now must not stop everything else */
-		if (recover_one(s, names.v[i], stuck) < 0)
-			continue;
-		n++;
+		why = (struct rein_err){0};
+		if (recover_one(s, names.v[i], &why) < 0)
+			*stuck = why;
+		else
+			n++;
 	}
 	return n;
 }

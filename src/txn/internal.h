@@ -36,6 +36,9 @@ void rein_warm_sweep(const struct rein_state *s);
 int rein_tx_stage(const struct rein_tx *t, const struct rein_changes *c, struct rein_err *err);
 int rein_tx_publish(const struct rein_tx *t, struct rein_err *err);
 
+/* Let go of the trees that nothing was changed in. */
+void rein_tx_narrow(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c);
+void rein_root_done(struct rein_root *r);
 int rein_remove_store(const struct rein_root *r, struct rein_err *err);
 /* The overlay's work directory: with an index it may hold links that would count. s may be NULL. */
 int rein_remove_work(const struct rein_state *s, const struct rein_tx *t, struct rein_err *err);
@@ -116,6 +119,27 @@ void rein_traces_take(const struct rein_ops *ops, const struct rein_changes *c, 
 void rein_traces_note(const struct rein_state *s, const struct rein_traces *t, const struct rein_ops *ops,
 		      const struct rein_op_dirs *d);
 void rein_traces_done(struct rein_traces *t);
+/* Directories that somebody moved while steps were taken in them, as far as they were looked for: see strayed.c. */
+struct rein_stray {
+	uint32_t root;
+	uint64_t ino;
+	int fd; /* -1: nowhere in the tree */
+};
+
+struct rein_strayed {
+	struct rein_stray *v;
+	size_t n, cap;
+};
+void rein_strayed_done(struct rein_strayed *s);
+/*
+ * The directory of a step, where it is now; s keeps it open. there: what has its path, or -1. Returns -1 if that is it, and
+ * then err stays, or if it is nowhere, and then err says so.
+ */
+int rein_strayed_find(struct rein_strayed *s, const struct rein_ops *ops, const struct rein_op *o,
+		      const struct rein_op_dirs *d, int there, struct rein_err *err);
+/* One that was found before, or -1. */
+int rein_strayed_known(const struct rein_strayed *s, uint32_t root, uint64_t ino);
+
 /*
  * The steps as they were taken, made fit for the way back or forth again: after the check, under the lock. What comes as a
  * file of its own, no longer as a name of another, is known by that (after).

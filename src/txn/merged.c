@@ -71,7 +71,7 @@ static int write_over(int fd, const char *text, size_t n)
 }
 
 /* What the run left of the attributes is the workspace's. */
-static int put_one(const struct rein_tx *t, struct rein_change *x, struct rein_err *err)
+static int put_one(const struct rein_tx *t, const struct rein_change *x, struct rein_err *err)
 {
 	auto_(rein_attrs_done) struct rein_attrs attrs = {0};
 	auto_close int real = open(t->roots[x->root].real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -88,7 +88,14 @@ static int put_one(const struct rein_tx *t, struct rein_change *x, struct rein_e
 	if (rein_attrs_read(real, x->path, &attrs, err) < 0 ||
 	    rein_attrs_apply(upper, x->path, &attrs, bits, err) < 0)
 		return -err->code;
-	return rein_fp_at(upper, x->path, &x->after, err);
+	return 0;
+}
+
+static int look_at(const struct rein_tx *t, struct rein_change *x, struct rein_err *err)
+{
+	auto_close int upper = open_upper(t, x, err);
+
+	return upper < 0 ? -err->code : rein_fp_at(upper, x->path, &x->after, err);
 }
 
 int rein_merged_put(const struct rein_tx *t, struct rein_changes *c, struct rein_err *err)
@@ -101,6 +108,10 @@ int rein_merged_put(const struct rein_tx *t, struct rein_changes *c, struct rein
 		return -err->code;
 	for (size_t i = 0; any && i < c->n; i++)
 		if (c->v[i].merged && put_one(t, &c->v[i], err) < 0)
+			return -err->code;
+	/* when all are written: of a file with several names each of them wrote */
+	for (size_t i = 0; any && i < c->n; i++)
+		if (c->v[i].merged && look_at(t, &c->v[i], err) < 0)
 			return -err->code;
 	return 0;
 }

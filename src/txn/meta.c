@@ -30,18 +30,22 @@ const char *rein_tx_state_name(int state)
 	return state_names[state];
 }
 
+void rein_root_done(struct rein_root *r)
+{
+	rein_free(r->real);
+	rein_free(r->store);
+	rein_free(r->upper);
+	rein_free(r->work);
+	rein_free(r->mask);
+}
+
 void rein_tx_done(struct rein_tx *t)
 {
 	for (size_t i = 0; i < t->argc; i++)
 		rein_free(t->argv[i]);
 	rein_free(t->argv);
-	for (size_t i = 0; i < t->nroots; i++) {
-		rein_free(t->roots[i].real);
-		rein_free(t->roots[i].store);
-		rein_free(t->roots[i].upper);
-		rein_free(t->roots[i].work);
-		rein_free(t->roots[i].mask);
-	}
+	for (size_t i = 0; i < t->nroots; i++)
+		rein_root_done(&t->roots[i]);
 	rein_free(t->roots);
 	rein_free(t->begin_ns);
 	rein_free(t->workspace);

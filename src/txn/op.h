@@ -31,7 +31,7 @@ enum rein_op_kind {
 	REIN_OP_DIRMETA,  /* attributes of a directory, after the moves in it */
 };
 
-/* How far a step that writes to a file came; the others tell by their slots. Not written down. */
+/* How far a step came, of those that do not tell by their slots; after a crash, of all. Not written down. */
 enum rein_op_reach {
 	REIN_REACH_NOT = 0,
 	REIN_REACH_MAYBE, /* begun, or who knows */
@@ -45,10 +45,11 @@ struct rein_op {
 	char *keep;	/* LINK: where what was in the slot waits; changes places with it */
 	struct rein_attrs old, new;
 	uint64_t ino_old, ino_new;
+	int64_t ctime_ns; /* that the move gave to what it put into the tree; 0: it put nothing there. Not written down */
 	uint32_t root;
 	uint8_t kind;
 	uint8_t bits; /* META, DIRMETA, INPLACE: which attributes. EXCHANGE: the time, if a directory is among the two */
-	uint8_t reach; /* META, INPLACE: enum rein_op_reach */
+	uint8_t reach; /* enum rein_op_reach */
 };
 
 struct rein_ops {
@@ -67,6 +68,7 @@ int rein_ops_parse(struct rein_str in, struct rein_ops *ret, bool *ret_forward,
 /* Where the roots are, opened once. */
 struct rein_op_dirs {
 	int *real, *store;
+	const int64_t *begin_ns; /* the transaction's */
 	size_t n;
 };
 
@@ -80,7 +82,8 @@ int rein_ops_verify(const struct rein_ops *ops, const struct rein_op_dirs *dirs,
 int rein_ops_times(struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, struct rein_err *err);
 /*
  * Take every step in one direction. On failure the steps taken stay: call it the other way, with back. What somebody else
- * did meanwhile is a reason to fail; not so on the way back, where a step that was not taken has nothing to do.
+ * did meanwhile is a reason to fail; not so on the way back, where a step that was not taken has nothing to do. One that
+ * cannot be taken back keeps no other from it, and a directory that was moved within the tree is followed.
  */
 int rein_ops_apply(const struct rein_ops *ops, const struct rein_op_dirs *dirs, bool forward, bool back,
 		   struct rein_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One new file under several names, of which some are left out of a commit. What comes is a file of its own; what is
+ * One file under several names, of which some are left out of a commit. What comes is a file of its own; what is
  * held for another time has a copy. The names that stay behind in the private layer would count as names of a real
  * file, and their removal would look like somebody's work on it: so they go at the end of the commit, and it is noted.
  */
@@ -43,7 +43,7 @@ int rein_parted_mark(struct rein_changes *c, struct rein_err *err)
 		for (size_t i = n = 0; i < c->n; i++) {
 			struct rein_change *x = &c->v[i];
 
-			if (!x->after.mode || S_ISDIR(x->after.mode) || x->after.nlink < 2 || x->in_place)
+			if (!x->after.mode || S_ISDIR(x->after.mode) || x->after.nlink < 2 || (x->in_place && !x->skipped))
 				continue;
 			if (v)
 				v[n] = x;

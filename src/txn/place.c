@@ -173,6 +173,9 @@ int rein_open_store(const struct rein_root *r, struct rein_err *err)
 	auto_close int fd = open_place(r->store);
 	struct stat st;
 
+	if (fd < 0 && errno == ENOENT)
+		return rein_err_errno(err, "what was changed in '%s' is not there (mount it again, if it was a mount): "
+					   "open '%s'", r->real, r->store);
 	if ((fd < 0 && errno != ELOOP) || (fd >= 0 && fstat(fd, &st) < 0))
 		return rein_err_errno(err, "open '%s'", r->store);
 	if (fd < 0 || st.st_uid != geteuid())

@@ -586,6 +586,36 @@ static int choose_speakers(struct prep *p, struct rein_err *err)
 	return 0;
 }
 
+#define WHITEOUT ".wh." /* how aufs and fuse-overlayfs begin the names of their own marks */
+
+static bool looks_like_whiteout(const char *path)
+{
+	return strncmp(path, WHITEOUT, strlen(WHITEOUT)) == 0 || strstr(path, "/" WHITEOUT);
+}
+
+/*
+ * Some filesystems make no such name, but do rename to it: then it is a mark that something is deleted, and the content is
+ * nowhere. Whether this one does is tried, where it matters.
+ */
+static int refuse_whiteouts(const struct prep *p, struct rein_err *err)
+{
+	for (size_t i = 0; i < p->c->n; i++) {
+		const struct rein_change *x = &p->c->v[i];
+		auto_close int fd = -1;
+
+		if (x->skipped || !x->after.mode || !looks_like_whiteout(x->path))
+			continue;
+		fd = openat(p->d->store[x->root], WHITEOUT "try", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && (errno == EINVAL || errno == EPERM))
+			return rein_err_set(err, REIN_E_UNSUPPORTED,
+					    "'%s' cannot be committed: its filesystem (fuse-overlayfs, aufs) keeps names that begin "
+					    "with " WHITEOUT " to itself; leave it out (--except), or work on another", x->path);
+		if (fd < 0 || unlinkat(p->d->store[x->root], WHITEOUT "try", 0) < 0)
+			return rein_err_errno(err, "try a name like that of '%s'", x->path);
+	}
+	return 0;
+}
+
 int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct rein_ops *ret,
 		 struct rein_err *err)
 {
@@ -600,6 +630,8 @@ int rein_prepare(const struct rein_tx *t, const struct rein_changes *c, struct r
 		if (rc == 0)
 			rc = rein_tree_remove(d.store[i], "stage", err);
 	}
+	if (rc == 0)
+		rc = refuse_whiteouts(&p, err);
 	if (rc == 0)
 		rc = choose_speakers(&p, err);
 	for (size_t i = 0; rc == 0 && i < c->n; i++)

@@ -180,12 +180,35 @@ static int dress_upper(const struct rein_root *r, int64_t *ret_begin, struct rei
 	return rein_attrs_apply(upper, "", &a, REIN_ATTR_ALL & ~REIN_ATTR_OWNER, err);
 }
 
+static int64_t clock_distance(void)
+{
+	return (int64_t)(rein_now_ns() - rein_clock_ns(CLOCK_BOOTTIME));
+}
+
+#define STEP_NS (100 * 1000 * 1000) /* less is the time between two looks at a clock */
+
+/*
+ * What somebody changed since is known by its time: after a step back that is before the beginning, by so much at most. Who
+ * changed something in so short a time before the beginning is told of a conflict that is none.
+ */
+void rein_tx_heed_clock(struct rein_tx *t)
+{
+	const int64_t now = clock_distance(), back = t->clock_ns - now;
+
+	if (!t->clock_ns || back < STEP_NS)
+		return;
+	for (size_t i = 0; i < t->nroots; i++)
+		t->begin_ns[i] -= back;
+	t->clock_ns = now;
+}
+
 int rein_tx_begin(const struct rein_state *s, const char *const *reals, size_t n, struct rein_tx_warm *warm,
 		   struct rein_tx *ret, struct rein_err *err)
 {
 	struct rein_tx t = {.dirfd = -1, .state = REIN_TX_RUNNING, .created_ns = rein_now_ns()};
 	struct rein_err ignored = {0};
 
+	t.clock_ns = clock_distance();
 	if (make_dir(s, warm, &t, err) < 0)
 		return -err->code;
 	rein_reserve_keep(s);
@@ -368,9 +391,54 @@ static int keep_bases(const struct rein_tx *t, const struct rein_changes *c, str
 	return 0;
 }
 
+/*
+ * Only the trees that something was changed in: the others have nothing that a commit or an undo could need, and are no
+ * reason to refuse one when they are gone by then. t is RUNNING, its list not written yet, so that its
+ * description is all that must agree with c. Where that cannot be written it stays as it is.
+ */
+void rein_tx_narrow(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c)
+{
+	auto_free uint32_t *to = rein_calloc(t->nroots, sizeof(*to)); /* a tree's new number, from 1; 0: it goes */
+	struct rein_root *roots = rein_calloc(t->nroots, sizeof(*roots));
+	int64_t *begin_ns = rein_calloc(t->nroots, sizeof(*begin_ns));
+	struct rein_err ignored = {0};
+	struct rein_tx narrow = *t;
+	uint32_t n = 0;
+
+	for (size_t i = 0; to && i < c->n; i++)
+		to[c->v[i].root] = 1;
+	for (size_t i = 0; to && roots && begin_ns && i < t->nroots; i++) {
+		if (!to[i])
+			continue;
+		roots[n] = t->roots[i];
+		begin_ns[n] = t->begin_ns[i];
+		to[i] = ++n;
+	}
+	narrow.roots = roots;
+	narrow.begin_ns = begin_ns;
+	narrow.nroots = n;
+	if (!n || n == t->nroots || rein_tx_save(s, &narrow, true, &ignored) < 0) {
+		rein_free(roots);
+		rein_free(begin_ns);
+		return;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		c->v[i].root = to[c->v[i].root] - 1;
+	for (size_t i = 0; i < t->nroots; i++) {
+		if (to[i])
+			continue;
+		rein_remove_store(&t->roots[i], &ignored);
+		rein_root_done(&t->roots[i]);
+	}
+	rein_free(t->roots);
+	rein_free(t->begin_ns);
+	*t = narrow;
+}
+
 static int become_held(const struct rein_state *s, struct rein_tx *t, struct rein_changes *c,
 		       struct rein_err *err)
 {
+	rein_tx_narrow(s, t, c);
 	rein_changes_sum(c, &t->sum);
 	if (rein_remove_work(s, t, err) < 0 || rein_tx_save_changes(t, c, true, err) < 0)
 		return -err->code;

@@ -9,7 +9,7 @@
  *
  * [T1] Nothing outside the private directories changes before the journal is durable.
  * [T2] The journal lies in STATE/journal exactly while the real tree may be between two states.
- * [T3] Whoever opens the state finishes such a journal first, forward or else backward.
+ * [T3] Whoever opens the state finishes such a journal first, forward or else backward; once backward, only that way.
  * [T4] One process at a time commits, undoes or recovers (lock on STATE/journal).
  * [T5] A RUNNING transaction is locked by its process; unlocked, its process is dead.
  */
@@ -51,6 +51,7 @@ struct rein_tx {
 	size_t argc;
 	struct rein_root *roots;
 	int64_t *begin_ns; /* a root's: when it began, in its filesystem's clock */
+	int64_t clock_ns;  /* of the one who began it: how far the clock was from one that nobody sets; 0: unknown */
 	size_t nroots;
 	struct rein_summary sum;
 	int dirfd; /* STATE/txn/ID, locked while RUNNING */
@@ -106,6 +107,8 @@ void rein_tx_blank(const struct rein_state *s, struct rein_tx *t);
 int rein_tx_drop(const struct rein_state *s, struct rein_tx *t, struct rein_err *err);
 /* Work that can wait until the box runs: what a former use of the directories left. */
 void rein_tx_tidy(const struct rein_state *s, const struct rein_tx *t);
+/* Call before the effects are read: if the clock was set back, it began earlier than it says. */
+void rein_tx_heed_clock(struct rein_tx *t);
 /* Make the layers fit to be mounted once more. */
 int rein_tx_reopen(const struct rein_tx *t, struct rein_err *err);
 /* Call when a command is over and before it is decided about: on a full disk that takes the room that was kept. */

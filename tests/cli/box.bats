@@ -645,6 +645,27 @@ for name, nr, args in (("add_key", 248, (b"user", b"x", b"y", 1, -2)), ("io_urin
 	[ ! -e w ]
 }
 
+@test "--whole-system: a mount that is gone is missed only by a run that changed something on it" {
+	is_root || skip "mounts"
+	mkdir m n
+	run -0 unshare -m --propagation private sh -ec '
+		both() { mount -t tmpfs none m; mount -t tmpfs none n; }
+		both
+		rein run -q --approve --hold --whole-system -- sh -c "echo 1 >f; echo 1 >n/f"
+		echo m: $(ls -A m); umount m
+		rein diff >/dev/null; rein commit -q; echo $(cat f n/f)
+		rein undo -q; echo $(ls); rein redo -q; echo $(cat f n/f); rein undo -q
+		umount n; both
+		rein run -q --approve --commit --whole-system -- sh -c "echo 2 >f"
+		echo m: $(ls -A m); umount m n
+		echo $(cat f); rein undo -q; echo $(ls)
+		both
+		rein run -q --approve --hold --whole-system -- sh -c "echo 3 >f; echo 3 >n/f"
+		umount m n; rein commit || rein discard -q; echo $(ls)'
+	eq output $'m:\n1 1\nm n\n1 1\nm:\n2\nm n\nrein: what was changed in '"'$W/n' is not there" "$(head -n 8 <<<"$output" | sed 's, (mount it .*,,')"
+	eq last "m n" "$(tail -n 1 <<<"$output")"
+}
+
 @test "a mount inside the workspace: its own tree as root, a refusal that says why otherwise" {
 	mkdir m
 	if ! is_root; then

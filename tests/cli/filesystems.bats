@@ -114,6 +114,38 @@ early_in_a_second() { until_true 3 is_early; }
 	cd "$W"
 }
 
+@test "btrfs: a read-only snapshot inside the workspace is read-only for the command, and what is hidden in it stays so" {
+	disk btrfs 150 mkfs.btrfs -q
+	need "btrfs is missing" command -v btrfs
+	btrfs subvolume create sv >/dev/null
+	echo 1 >sv/1; echo KEY=x >sv/.env
+	btrfs subvolume snapshot -r sv snap >/dev/null
+	for as in env as_user; do
+		if [ $as = as_user ]; then chown 65534:65534 . sv sv/1; fi
+		run -0 $as rein run --approve --commit -- sh -c 'cat snap/1; ls -A snap; echo x >snap/2 || :; rm snap/1 || :; rmdir snap || :; echo y >y'
+		has "$output" "snap/2: Read-only file system"
+		has "$output" "cannot remove 'snap/1': Read-only file system"
+		hasnt "$output" .env
+		eq "y, $as" y "$(cat y)"
+		run -0 $as rein undo
+		run -0 $as rein run --approve --verbose --discard -- sh -c 'echo y >y'
+		has "$output" "$PWD/snap inside $PWD is read-only here: it is a read-only subvolume"
+		run -0 $as rein run -q -- cat snap/1
+		eq "snap, $as" 1 "$output"
+		# asked for, it is refused; and one that can be written to is a tree of its own then, too
+		run -125 $as rein run --approve --rw snap -- sh -c 'echo ran; echo x >y'
+		has "$output" "read-only subvolume"
+		hasnt "$output" ran
+		run -0 $as rein run --approve --commit -q --rw sv --ro snap -- sh -c 'echo x >>sv/1; cat snap/1'
+		eq "sv, $as" "1 x" "$(xargs <sv/1)"
+		run -0 $as rein undo
+		run -0 $as rein run --approve --commit -q --hide snap -- sh -c 'ls; echo x >>sv/1'
+		hasnt "$output" snap
+		run -0 $as rein undo
+	done
+	cd "$W"
+}
+
 @test "a read-only filesystem is refused with that reason, and nothing runs" {
 	is_root || skip "mounts"
 	D=$T/disk
@@ -157,6 +189,34 @@ early_in_a_second() { until_true 3 is_early; }
 	cd "$W"
 	run -0 rein doctor
 	has "$output" "ok        This directory"
+}
+
+@test "fuse-overlayfs: names that it takes for its own are refused before anything is moved" {
+	is_root || skip "mounts"
+	need "kernel: no FUSE" test -e /dev/fuse
+	need "fuse-overlayfs is missing" command -v fuse-overlayfs
+	D=$T/disk
+	mkdir "$D" "$T/low" "$T/up" "$T/work"
+	fuse-overlayfs -o "lowerdir=$T/low,upperdir=$T/up,workdir=$T/work" "$D" 2>/dev/null
+	after() { umount "$D"; }
+	mkdir "$D/w" && cd "$D/w"
+	echo 1 >f; echo 1 >x
+	id=$(held sh -c 'echo 2 >f; echo 2 >.wh.x; mkdir d; echo 2 >d/.wh.y; echo 2 >d/z')
+	run -125 rein commit
+	has "$output" "'.wh.x' cannot be committed: its filesystem"
+	eq tree $'f\nx' "$(ls -A)"
+	eq f 1 "$(cat f)"
+	run -125 rein commit --except .wh.x
+	has "$output" "'d/.wh.y' cannot be committed"
+	eq "its state" held "$(state_of "$id")"
+	run -0 rein commit --except .wh.x --except d
+	eq tree $'f\nx' "$(ls -A)"
+	run -0 rein undo
+	eq f "1" "$(cat f)"
+	cd "$W"
+	# elsewhere they are names like others
+	q sh -c 'echo 1 >.wh.x'
+	eq .wh.x 1 "$(cat .wh.x)"
 }
 
 @test "an append-only directory: nothing is committed that could not be taken back" {

@@ -459,3 +459,80 @@ editor() { echo "$2" >"$T/new" && mv "$T/new" "$1"; }
 	rein undo -q "$two"
 	eq undone 1 "$(cat f)"
 }
+
+@test "two names of one file, the second made in the box, are renamed onto each other and exchanged: nothing happens" {
+	mkdir d
+	echo old >a
+	cat >"$T/exchange.py" <<'END'
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for a, b in ((b"a", b"b"), (b"b", b"d/c"), (b"d/c", b"a")):
+    if libc.renameat2(-100, a, -100, b, 2) < 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+    os.rename(a, b)
+END
+	run -0 rein run -q --commit -- sh -c "ln a b; ln b d/c; python3 $T/exchange.py; cat a b d/c"
+	eq seen $'old\nold\nold' "$output"
+	same a b d/c
+	rein undo -q
+	eq undone $'.:\na\nd\n\n./d:' "$(ls -R)"
+}
+
+@test "a merge of a file with two names is undone and done again" {
+	seq 7 >a
+	ln a b
+	held sh -c 'sed s/1/one/ a >t; cat t >a; rm t' >/dev/null
+	sed s/7/seven/ a >"$T/t"; cat "$T/t" >b
+	run -0 rein commit --merge
+	eq merged "one 2 3 4 5 6 seven" "$(xargs <a)"
+	run -0 rein undo
+	eq undone "1 2 3 4 5 6 seven" "$(xargs <a)"
+	same a b
+	run -0 rein redo
+	eq redone "one 2 3 4 5 6 seven" "$(xargs <b)"
+	same a b
+}
+
+@test "a new name of a changed file, whose own names are left out: it is a file of its own, and they stay as they are" {
+	local how words
+	for how in "--only n" "--ours **" "--only x --only a" "--only d"; do
+		rm -rf -- *; echo old >a; ln a b; echo z >z
+		held sh -c 'echo box >>a; ln a n; mkdir d; ln b d/n; mv a x' >/dev/null
+		if [ "$how" = "--ours **" ]; then echo outside >>b; fi
+		cp -a . "$T/before"
+		read -ra words <<<"$how"
+		run -0 rein commit "${words[@]}"
+		case $how in
+		"--only n") eq n $'old\nbox' "$(cat n)"; eq a old "$(cat a)"; same a b; apart a n ;;
+		"--ours **") eq b $'old\noutside' "$(cat b)" ;;
+		"--only x --only a") eq x $'old\nbox' "$(cat x)"; eq b old "$(cat b)"; [ ! -e a ] ;;
+		"--only d") eq d/n $'old\nbox' "$(cat d/n)"; eq b old "$(cat b)"; same a b ;;
+		esac
+		run -0 rein undo
+		eq a "$(cat "$T/before/a")" "$(cat a)"
+		same a b
+		eq tree $'a\nb\nz' "$(ls)"
+		run -0 rein redo
+		run -0 rein undo
+		rein discard -q || true
+		rm -rf "$T/before"
+	done
+}
+
+@test "two files of the run are one outside by now: --theirs makes them what each was in the run" {
+	echo 1 >a; ln a a2; echo 2 >c; ln c c2
+	held sh -c 'echo x >>a; echo y >>c' >/dev/null
+	ln -f a c
+	run -0 rein commit --theirs c --theirs '*'
+	eq a "1 x" "$(xargs <a)"
+	eq c "2 y" "$(xargs <c)"
+	same a a2
+	same c c2
+	run -0 rein undo
+	eq a 1 "$(cat a)"
+	same a a2 c
+	eq c2 2 "$(cat c2)"
+	run -0 rein redo
+	eq c "2 y" "$(xargs <c)"
+	eq a "1 x" "$(xargs <a)"
+}

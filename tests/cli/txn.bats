@@ -1347,14 +1347,76 @@ open("f", "w").write("x")'
 	eq held held "$(cat held)"
 }
 
-@test "gc: what was given up half done keeps what it took from the tree as long as others do" {
+@test "a directory that is gone in the middle of a commit: the rest is taken back, and the way out is told" {
 	local id
-	echo PRECIOUS >f
+	mkdir d e; echo 1 >d/f; echo 1 >e/f
+	id=$(held sh -c 'echo 2 >d/f; echo 2 >e/f')
+	rein commit -q
+	# as if it had died at the end: that is no matter of where they are by now
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	mv d "$T/away"
+	run -0 rein log
+	has "$output" "finished 1 transaction"
+	hasnt "$output" "give it up"
+	mv "$T/away" d
+	# as if it had died before it came to e/f, which somebody replaces
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	sed -i 's/^state\t.*/state\theld/' "$REIN_STATE/txn/$id/meta"
+	mv e/f "$T/f"; mv "$REIN_STATE/txn/$id/r0/upper/e/f" e/f; mv "$T/f" "$REIN_STATE/txn/$id/r0/upper/e/f"
+	mv d "$T/away"; echo 3 >e/g; mv e/g e/f
+	run -0 rein log
+	has "$output" "transaction $id is half done: 'd' was moved away or removed meanwhile: move it back"
+	has "$output" "give it up: rein discard --force $id)"
+	run -125 rein run --hold -- sh -c 'echo 4 >g'
+	has "$output" "rein discard --force $id"
+	run -125 rein discard "$id"
+	has "$output" "rein discard --force $id"
+	run -0 rein discard --force "$id"
+	has "$output" "gave up $id: the tree stays as it is. What it took from there is in $REIN_STATE/txn/$id/r0 until"
+	grep -rqs 1 "$REIN_STATE/txn/$id/r0" || die "what was replaced is gone"
+	run -0 rein run -q --commit -- sh -c 'echo 4 >g'
+}
+
+@test "what somebody removes after an interrupted commit is removed, and keeps nothing from being finished" {
+	local id
+	echo 1 >f
 	q sh -c 'rm f; echo 1 >n'
 	id=$(newest)
-	# as if it had died at the end, and a path it needs is gone
 	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
 	rm n
+	run -0 rein log
+	has "$output" "finished 1 transaction"
+	hasnt "$output" "give it up"
+	eq tree "" "$(ls)"
+	run -123 rein undo
+	run -0 rein undo --ours n
+	eq f 1 "$(cat f)"
+}
+
+@test "a directory that is gone outside comes again by --theirs, with what it had in the run, and is undone" {
+	mkdir d; echo 1 >d/f; chmod 644 d/f
+	held sh -c 'chmod 600 d/f; chmod 644 d/f; chmod 700 d' >/dev/null
+	rm -r d
+	run -0 rein commit --theirs d
+	eq d/f 1 "$(cat d/f)"
+	run -0 rein undo
+	eq tree "" "$(ls)"
+	run -0 rein redo
+	echo 2 >d/g
+	run -123 rein undo
+	eq d $'f\ng' "$(ls d)"
+}
+
+@test "gc: what was given up half done keeps what it took from the tree as long as others do" {
+	local id
+	mkdir d e
+	echo PRECIOUS >d/f
+	q sh -c 'rm d/f; echo 1 >e/n'
+	id=$(newest)
+	# as if it had died before e/n, which somebody else made meanwhile; and the way back to d is gone
+	mv "$REIN_STATE/txn/$id/ops" "$REIN_STATE/journal/$id"
+	mv e/n "$REIN_STATE/txn/$id/r0/upper/e/n"
+	echo 2 >e/n; rm -r d
 	has "$(rein log 2>&1)" "give it up: rein discard --force $id)"
 	run -0 rein discard --force "$id"
 	rein gc -q

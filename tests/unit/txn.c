@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -47,8 +48,8 @@ static void add(const char *path)
 	assert_int_equal(write(fd, "x", 1), 1);
 }
 
-/* What somebody does while the journal is made durable, or in the instant before the first move; once. */
-static void (*on_journal)(void), (*on_move)(void);
+/* What somebody does while the steps are prepared, the journal is made durable, or in the instant before the first move; once. */
+static void (*on_prepare)(void), (*on_journal)(void), (*on_move)(void);
 
 static void now(void (**what)(void))
 {
@@ -66,17 +67,21 @@ int fsync(int fd)
 	return 0;
 }
 
+static void (*on_last_move)(void); /* right after the second of two exchanges */
+static unsigned exchanged;
+
 static const char *formatted; /* who sees that this file came writes to it at once, or NULL */
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags)
 {
 	int rc;
 
-	if (flags & RENAME_EXCHANGE)
-		now(&on_move);
+	now(flags & RENAME_EXCHANGE ? &on_move : &on_prepare);
 	rc = (int)syscall(SYS_renameat2, from, old, to, new, flags);
 	if (formatted && flags & RENAME_EXCHANGE)
 		add(formatted);
+	if (flags & RENAME_EXCHANGE && ++exchanged == 2)
+		now(&on_last_move);
 	return rc;
 }
 
@@ -87,6 +92,16 @@ int syncfs(int fd)
 		add(written);
 	written = NULL;
 	return 0;
+}
+
+static int ahead; /* seconds that the clock shows too much */
+
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	int rc = (int)syscall(SYS_clock_gettime, id, ret);
+
+	ret->tv_sec += id == CLOCK_REALTIME ? ahead : 0;
+	return rc;
 }
 
 static bool collects; /* somebody collects before the next lock is taken */
@@ -123,6 +138,7 @@ static int make(void **unused)
 	char path[96];
 
 	(void)unused;
+	exchanged = 0;
 	snprintf(dir, sizeof(dir), "/tmp/rein-txn.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
@@ -464,6 +480,237 @@ static void a_directory_that_is_replaced_is_a_conflict_and_no_trap(void **unused
 	assert_int_equal(size_of(was), 1);
 }
 
+/* One file in d and one in e are changed in the box. */
+static void change_two(struct rein_tx *t, struct rein_changes *c)
+{
+	static const char *const names[] = {"d/f", "e/f"};
+	auto_free char *real = rein_asprintf("%s/w", dir), *d = in_work("d"), *e = in_work("e");
+	struct rein_err err = {0};
+
+	assert_int_equal(mkdir(d, 0755) | mkdir(e, 0755), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *f = in_work(names[i]);
+
+		add(f);
+	}
+	make_old(d);
+	make_old(e);
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, t, false, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *f = in_work(names[i]), *up = rein_asprintf("%s/%c", t->roots[0].upper, names[i][0]);
+		auto_free char *uf = rein_asprintf("%s/%s", t->roots[0].upper, names[i]);
+		struct rein_change *x = rein_changes_add(c, 0, rein_strdup(names[i]));
+
+		assert_int_equal(mkdir(up, 0755), 0);
+		for (int k = 0; k < 5; k++)
+			add(uf);
+		x->kind = REIN_CHANGE_MODIFIED;
+		x->what = REIN_WHAT_CONTENT;
+		x->top = true;
+		assert_int_equal(rein_fp_at(AT_FDCWD, f, &x->before, &err), 0);
+		assert_int_equal(rein_fp_at(AT_FDCWD, uf, &x->after, &err), 0);
+	}
+	assert_int_equal(rein_tx_hold(&state, t, c, &err), 0);
+}
+
+static const char *moved_to; /* where d goes while e/f is moved */
+
+/* d/f has been moved by now; e/f is another file at once, so that the commit cannot go on. */
+static void move_d_away(void)
+{
+	auto_free char *d = in_work("d"), *f = in_work("e/f"), *g = in_work("g");
+
+	add(g);
+	assert_int_equal(rename(d, moved_to), 0);
+	assert_int_equal(rename(g, f), 0);
+}
+
+static void at_the_second_move(void)
+{
+	on_move = move_d_away;
+}
+
+static int64_t time_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mtim.tv_sec;
+}
+
+static void a_directory_moved_between_two_steps_is_followed_on_the_way_back(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("e/away"), *f = in_work("e/away/f"), *d = in_work("d");
+	struct rein_err err = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_move = at_the_second_move;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(f), 1);
+	assert_int_equal(time_of(away), 1000000000);
+	assert_int_equal(access(d, F_OK), -1);
+	assert_int_equal(t.state, REIN_TX_HELD);
+	/* in its place again it is what it was: the way there and back is nobody's work */
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_check(&state, &t, &c, true, &err), 1);
+	assert_int_equal(c.v[0].clash, REIN_CLASH_NONE);
+	assert_int_equal(c.v[1].clash, REIN_CLASH_CHANGED);
+}
+
+static void move_d(void)
+{
+	auto_free char *d = in_work("d");
+
+	assert_int_equal(rename(d, moved_to), 0);
+}
+
+/* Before the first step nothing needs to be taken back. */
+static void a_directory_that_goes_while_the_steps_are_prepared_is_a_conflict(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("away"), *d = in_work("d"), *f = in_work("d/f");
+	struct rein_err err = {0};
+	struct rein_change *x;
+
+	(void)unused;
+	change_two(&t, &c);
+	x = rein_changes_add(&c, 0, rein_strdup("d")); /* its attributes are read */
+	x->kind = REIN_CHANGE_META;
+	x->what = REIN_WHAT_MODE;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, d, &x->before, &err), 0);
+	x->after = x->before;
+	rein_changes_sort(&c);
+	t.state = REIN_TX_RUNNING; /* its work directory is put away first */
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	assert_int_equal(mkdir(t.roots[0].work, 0700), 0);
+	moved_to = away;
+	on_prepare = move_d;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_null(on_prepare);
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	assert_int_equal(size_of(f), 5);
+}
+
+/* All steps are taken, and then it goes: what an undo finds is still what was put there. */
+static void a_directory_that_goes_right_after_the_steps_can_be_undone(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = in_work("away"), *d = in_work("d"), *f = in_work("d/f");
+	struct rein_err err = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_last_move = move_d;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	assert_null(on_last_move);
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(size_of(f), 5);
+	assert_int_equal(rein_tx_undo(&state, &t, &c, &err), 0);
+	assert_int_equal(size_of(f), 1);
+}
+
+/* Out of the tree it is not found: all the rest is taken back, and what is told names it and what to type. */
+static void a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1}, again = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *away = rein_asprintf("%s/away", dir), *d = in_work("d"), *f = in_work("d/f"), *ef = in_work("e/f");
+	struct rein_err err = {0}, stuck = {0};
+
+	(void)unused;
+	change_two(&t, &c);
+	moved_to = away;
+	on_move = at_the_second_move;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_FAILED);
+	assert_true(rein_tx_stuck(&state, t.id));
+	assert_non_null(strstr(err.msg, "'d' was moved away"));
+	assert_non_null(strstr(err.msg, "rein discard --force "));
+	assert_int_equal(size_of(ef), 1);
+	for (int i = 0; i < 2; i++) { /* nothing goes forward again meanwhile */
+		assert_int_equal(rein_tx_recover(&state, &stuck, &err), 0);
+		assert_non_null(strstr(stuck.msg, "'d' was moved away"));
+		assert_int_equal(size_of(ef), 1);
+	}
+	assert_int_equal(rename(away, d), 0);
+	assert_int_equal(rein_tx_recover(&state, &stuck, &err), 1);
+	assert_false(rein_tx_stuck(&state, t.id));
+	assert_int_equal(size_of(f), 1);
+	assert_int_equal(rein_tx_load(&state, t.id, &again, &err), 0);
+	assert_int_equal(again.state, REIN_TX_HELD);
+}
+
+/* What is changed after that has a time before the beginning. */
+static void a_clock_that_is_set_back_moves_the_beginning(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_free char *real = rein_asprintf("%s/w", dir);
+	struct rein_err err = {0};
+	int64_t begin;
+
+	(void)unused;
+	ahead = 3600;
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, &t, &err), 0);
+	begin = t.begin_ns[0];
+	rein_tx_heed_clock(&t);
+	assert_true(t.begin_ns[0] == begin);
+	ahead = 7200; /* forward is no matter */
+	rein_tx_heed_clock(&t);
+	assert_true(t.begin_ns[0] == begin);
+	ahead = 0;
+	rein_tx_heed_clock(&t);
+	rein_tx_heed_clock(&t);
+	assert_true(begin - t.begin_ns[0] > 3599 * (int64_t)1000000000 && begin - t.begin_ns[0] < 3601 * (int64_t)1000000000);
+}
+
+/* A directory that goes or came as a whole: what is in it and not in the list is somebody's, whatever time it has. */
+static void what_is_in_no_list_is_somebodys_whatever_the_clock_says(void **unused)
+{
+	auto_(rein_tx_done) struct rein_tx t = {.dirfd = -1};
+	auto_(rein_changes_done) struct rein_changes c = {0};
+	auto_free char *real = rein_asprintf("%s/w", dir), *d = in_work("d"), *n = in_work("n"), *in_d = in_work("d/f");
+	auto_free char *in_n = in_work("n/f"), *up = NULL;
+	struct rein_err err = {0};
+	struct rein_change *x;
+
+	(void)unused;
+	assert_int_equal(mkdir(d, 0755), 0);
+	assert_int_equal(rein_tx_begin(&state, (const char *[]){real}, 1, NULL, &t, &err), 0);
+	assert_int_equal(rein_tx_save(&state, &t, false, &err), 0);
+	up = rein_asprintf("%s/n", t.roots[0].upper);
+	assert_int_equal(mkdir(up, 0755), 0);
+	x = rein_changes_add(&c, 0, rein_strdup("d"));
+	x->kind = REIN_CHANGE_DELETED;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, d, &x->before, &err), 0);
+	x = rein_changes_add(&c, 0, rein_strdup("n"));
+	x->kind = REIN_CHANGE_CREATED;
+	x->top = true;
+	assert_int_equal(rein_fp_at(AT_FDCWD, up, &x->after, &err), 0);
+	t.begin_ns[0] += 3600 * (int64_t)1000000000; /* as if the clock had been set back by an hour */
+	add(in_d);
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), -REIN_E_CONFLICT);
+	assert_int_equal(c.v[0].clash, REIN_CLASH_CHANGED);
+	assert_int_equal(unlink(in_d), 0);
+	c.v[0].clash = REIN_CLASH_NONE;
+	assert_int_equal(rein_tx_commit(&state, &t, &c, &err), 0);
+	c.v[1].after.ctime_ns += 3600 * (int64_t)1000000000;
+	add(in_n);
+	assert_int_equal(rein_tx_check(&state, &t, &c, false, &err), 1);
+	assert_int_equal(c.v[1].clash, REIN_CLASH_LATER);
+	assert_int_equal(access(n, F_OK), 0);
+}
+
 /* A list that is wrong must not cost the tree: with the directory gone, there is no way to what is in it, nor back. */
 static void a_step_inside_another_is_refused_before_anything_happens(void **unused)
 {
@@ -556,6 +803,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_edit_of_a_file_with_two_names_is_not_written_over, make, clear),
 		cmocka_unit_test_setup_teardown(recovery_leaves_later_work_alone, make, clear),
 		cmocka_unit_test_setup_teardown(a_directory_that_is_replaced_is_a_conflict_and_no_trap, make, clear),
+		cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_moves_the_beginning, make, clear),
+		cmocka_unit_test_setup_teardown(what_is_in_no_list_is_somebodys_whatever_the_clock_says, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_moved_between_two_steps_is_followed_on_the_way_back, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_that_goes_while_the_steps_are_prepared_is_a_conflict, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_that_goes_right_after_the_steps_can_be_undone, make, clear),
+		cmocka_unit_test_setup_teardown(a_directory_moved_out_of_the_tree_keeps_nothing_else_from_its_way_back, make, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
