@@ -21,6 +21,7 @@
 #include "sys/sys.h"
 
 #define FIRST_FREE 10 /* above the numbers the gate expects its descriptors at */
+#define BACKLOG 4096 /* of a published port: whom the kernel has no place for believes to be connected, and waits for ever */
 #define GOODBYE_MS 3000
 #define PATIENCE_MS 10000 /* for a certificate: milliseconds, on a machine that has time */
 
@@ -103,7 +104,7 @@ static int listen_on(int family, uint16_t port)
 	    (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) < 0) ||
 	    (family == AF_INET ? bind(fd, (struct sockaddr *)&four, sizeof(four))
 			       : bind(fd, (struct sockaddr *)&six, sizeof(six))) < 0 ||
-	    listen(fd, 128) < 0)
+	    listen(fd, BACKLOG) < 0)
 		return -1;
 	return take_fd(&fd);
 }
