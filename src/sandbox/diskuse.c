@@ -103,27 +103,41 @@ static const char *place(const struct rein_box_spec *spec, size_t i)
 	return p->access == REIN_PATH_SCRATCH ? p->source : NULL;
 }
 
-void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *ret)
+struct disk {
+	dev_t dev;
+	struct statfs st;
+};
+
+/* The filesystems of all of these, each once. */
+static size_t disks(const struct rein_box_spec *spec, struct disk *ret, size_t max)
 {
-	dev_t seen[64];
 	size_t n = 0;
 
-	for (size_t i = 0; i < spec->nroots + spec->npaths && n < ARRAY_SIZE(seen); i++) {
+	for (size_t i = 0; i < spec->nroots + spec->npaths && n < max; i++) {
 		const char *path = place(spec, i);
-		struct statfs st;
 		struct stat here;
 		bool known = false;
 
 		if (!path || stat(path, &here) < 0)
 			continue;
 		for (size_t k = 0; k < n && !known; k++)
-			known = seen[k] == here.st_dev;
-		if (known || statfs(path, &st) < 0)
+			known = ret[k].dev == here.st_dev;
+		if (known || statfs(path, &ret[n].st) < 0)
 			continue;
-		seen[n++] = here.st_dev;
-		ret->free += (uint64_t)st.f_bfree * (uint64_t)st.f_bsize;
-		if (st.f_type == TMPFS_MAGIC)
-			ret->free += (uint64_t)st.f_ffree * TMPFS_UNIT;
+		ret[n++].dev = here.st_dev;
+	}
+	return n;
+}
+
+void rein_diskuse_free(const struct rein_box_spec *spec, struct rein_diskuse *ret)
+{
+	struct disk v[64];
+	size_t n = disks(spec, v, ARRAY_SIZE(v));
+
+	for (size_t i = 0; i < n; i++) {
+		ret->free += (uint64_t)v[i].st.f_bfree * (uint64_t)v[i].st.f_bsize;
+		if (v[i].st.f_type == TMPFS_MAGIC)
+			ret->free += (uint64_t)v[i].st.f_ffree * TMPFS_UNIT;
 	}
 }
 
@@ -137,21 +151,11 @@ static uint64_t room_left(const struct statfs *st)
 
 size_t rein_diskuse_rooms(const struct rein_box_spec *spec, struct rein_room ret[REIN_ROOMS])
 {
-	size_t n = 0;
+	struct disk v[REIN_ROOMS];
+	size_t n = disks(spec, v, ARRAY_SIZE(v));
 
-	for (size_t i = 0; i < spec->nroots + spec->npaths && n < REIN_ROOMS; i++) {
-		const char *path = place(spec, i);
-		struct statfs st;
-		struct stat here;
-		bool known = false;
-
-		if (!path || stat(path, &here) < 0)
-			continue;
-		for (size_t k = 0; k < n && !known; k++)
-			known = ret[k].dev == here.st_dev;
-		if (!known && statfs(path, &st) == 0)
-			ret[n++] = (struct rein_room){here.st_dev, (uint64_t)st.f_blocks * (uint64_t)st.f_bsize, room_left(&st)};
-	}
+	for (size_t i = 0; i < n; i++)
+		ret[i] = (struct rein_room){v[i].dev, (uint64_t)v[i].st.f_blocks * (uint64_t)v[i].st.f_bsize, room_left(&v[i].st)};
 	return n;
 }
 
