@@ -358,8 +358,12 @@ static void refresh(const struct rein_state *s, const struct rein_ops *ops, cons
 		if (look(d->real[x->root], x->path, &now) < 0 || !now.mode || !is_what_was_put(x, known, &now))
 			continue;
 		rein_moved_note(&moved, known, &now);
-		/* a written-through or attribute-only inode is the same before and after */
-		if (x->kind == REIN_CHANGE_META || x->in_place)
+		/*
+		 * An inode that was written to in place is the same before and after. Whoever knew it before may take it for
+		 * that one only where nothing was changed that a fingerprint does not tell: extended attributes are told by
+		 * nothing but the time, nor is content of the same length whose time was set back.
+		 */
+		if ((x->kind == REIN_CHANGE_META || x->in_place) && !(x->what & (REIN_WHAT_XATTR | REIN_WHAT_CONTENT)))
 			rein_moved_note(&moved, forward ? &x->before : &x->after, &now);
 		*known = now;
 	}

@@ -1611,3 +1611,34 @@ open("f", "w").write("x")'
 	q rm -r d
 	eq time 2040 "$(rein undo -q; stat -c %y . | cut -c1-4)"
 }
+
+@test "conflict: attributes that another run set are not lost, nor content that looks the same" {
+	echo one >f
+	echo two >linked
+	ln linked other
+	touch -d '2020-01-01 12:00:00' linked
+	run -0 rein run --hold -q -- sh -c 'echo more >>f; echo more >>linked'
+	held=$(rein log --ids | head -n 1)
+	run -0 rein run --approve --commit -q -- setfattr -n user.mark -v here f
+	run -123 rein commit "$held"
+	has "$output" "f: "
+	run -0 rein discard "$held"
+	[ "$(getfattr --only-values -n user.mark f)" = here ]
+	# the same the other way round: later work is not overwritten by an undo, and goes first
+	run -0 rein run --approve --commit -q -- sh -c 'echo more >>f'
+	content=$(rein log --ids | head -n 1)
+	run -0 rein run --approve --commit -q -- setfattr -n user.mark -v there f
+	attribute=$(rein log --ids | head -n 1)
+	run -123 rein undo "$content"
+	[ "$(getfattr --only-values -n user.mark f)" = there ]
+	run -0 rein undo "$attribute"
+	run -0 rein undo "$content"
+	[ "$(cat f)" = one ] && [ "$(getfattr --only-values -n user.mark f)" = here ]
+	# a file with several names is written in place, and its time can be set back
+	run -0 rein run --hold -q -- sh -c 'echo more >>linked'
+	held=$(rein log --ids | head -n 1)
+	run -0 rein run --approve --commit -q -- sh -c "echo 2nd >linked; touch -d '2020-01-01 12:00:00' linked"
+	[ "$(cat other)" = 2nd ]
+	run -123 rein commit "$held"
+	[ "$(cat other)" = 2nd ]
+}
