@@ -264,7 +264,7 @@ result = []
 th = threading.Thread(target=lambda: result.append(box(["--net", "none", "--publish", f"{port}:8000"], ["/usr/bin/python3", "-c", """
 import socket
 s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen(1000)
-for _ in range(401):
+for _ in range(402):
     c, _ = s.accept(); c.sendall(b"hello"); c.close()
 """])))
 th.start()
@@ -286,7 +286,7 @@ for c in many:
     except OSError:
         pass
     c.close()
-while th.is_alive(): # those it did not hear of
+while th.is_alive(): # the last one ends it, when all have been answered; and those it did not hear of
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).recv(100)
     except OSError:
